@@ -1,0 +1,75 @@
+import type { FailureCode } from './failures';
+import type { TaskKey } from './names';
+import type { Receipt, ReceiptOrder } from './receipt';
+import type { CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
+import type { ActivityEntry } from './task';
+
+/** What a host is asked to run: everything about one attempt, and nothing secret. */
+export interface RunOrder {
+  readonly attemptId: string;
+  readonly task: TaskKey;
+  /** `start` begins a thread; `resume` goes on in exactly `threadId`. */
+  readonly mode: 'start' | 'resume';
+  readonly threadId: string | null;
+  /** The home that `threadId` lives in, or null for the host's own. */
+  readonly codexHome: string | null;
+  readonly message: string;
+  /** Absolute path of the task's repository, or null for a scratch one. */
+  readonly repository: string | null;
+  readonly policy: Policy;
+  readonly limits: Limits;
+}
+
+/** What became of an attempt; every end of a provider is a value, never an exception. */
+export interface RunReport {
+  readonly outcome: RunOutcome;
+  readonly code: FailureCode | null;
+  readonly error: string | null;
+  readonly threadId: string | null;
+  readonly codexHome: string | null;
+  readonly workspacePath: string | null;
+  readonly cliVersion: string | null;
+  readonly observation: Observation | null;
+  /** Running total of the thread, or null when the provider reported none. */
+  readonly threadUsage: Usage | null;
+  readonly exit: Exit | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string;
+  readonly spawns: number;
+  readonly strays: number;
+  readonly warnings: string[];
+}
+
+/** Liveness of an attempt's executor: unknown is never dead. */
+export type Liveness = 'alive' | 'dead' | 'unknown';
+
+export interface ProbeReport {
+  readonly liveness: Liveness;
+  /** Sentences that say what was looked at and what it showed. */
+  readonly evidence: string[];
+}
+
+export interface StopOrder {
+  readonly attemptId: string;
+  readonly reason: 'user' | 'cancelled';
+}
+
+/** Runs on the host's queue. */
+export interface ProviderActivities {
+  runProvider(order: RunOrder): Promise<RunReport>;
+  /** Makes the stop durable on the host; returns once the attempt has ended, or at once when nothing ran. */
+  stopRun(order: StopOrder): Promise<{ ended: boolean }>;
+  probeRun(order: { attemptId: string; threadId: string | null; codexHome: string | null }): Promise<ProbeReport>;
+}
+
+/** Runs on the host's queue. */
+export interface SandboxActivities {
+  checkCriteria(order: { task: TaskKey; repository: string | null; commands: string[] }): Promise<CriterionResult[]>;
+}
+
+/** Runs on the orchestrator's queue. */
+export interface ReceiptActivities {
+  queueReceipt(order: ReceiptOrder): Promise<Receipt>;
+  /** Moves activity entries out of a record that grew; idempotent by task and entry id. */
+  archiveActivities(order: { task: TaskKey; entries: ActivityEntry[] }): Promise<void>;
+}

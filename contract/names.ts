@@ -1,0 +1,51 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+
+/** Task queue of the orchestrator worker: workflows and light activities. */
+export const ORCHESTRATOR_QUEUE = 'perdure';
+
+/** Task queue of one machine's host workers: provider and sandbox activities. */
+export const hostQueue = (hostId: string): string => `perdure-host@${hostId}`;
+
+/** Workflow types, as operators see them. */
+export const WORKFLOW = {
+  task: 'task',
+  dispatchTask: 'dispatchTask',
+  reopenTask: 'reopenTask',
+  resumeCodex: 'resumeCodex',
+  failOrphan: 'failOrphan',
+} as const;
+
+/** The types that a task's own workflow id goes through, one after the other. */
+export type PhaseType = 'task' | 'dispatchTask' | 'reopenTask';
+
+/** Names a task within its tenant. */
+export interface TaskKey {
+  readonly tenantId: string;
+  readonly taskId: string;
+}
+
+export const taskWorkflowId = ({ tenantId, taskId }: TaskKey): string => `task/${tenantId}/${taskId}`;
+
+/** Reads a task's workflow id back, or undefined when it is not one. */
+export function parseTaskWorkflowId(workflowId: string): TaskKey | undefined {
+  const [noun, tenantId, taskId, ...rest] = workflowId.split('/');
+  if (noun !== 'task' || !tenantId || !taskId || rest.length > 0) return undefined;
+  return { tenantId, taskId };
+}
+
+/** The lease of a Codex thread: whoever runs under this id drives the thread. */
+export const threadWorkflowId = (threadId: string): string => `thread/codex/${threadId}`;
+
+export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orphan/${tenantId}/${taskId}`;
+
+/** Search attributes: all keywords, never content. */
+export const SEARCH_ATTRIBUTE = {
+  status: defineSearchAttributeKey('PerdureStatus', 'KEYWORD'),
+  tenant: defineSearchAttributeKey('PerdureTenant', 'KEYWORD'),
+  agent: defineSearchAttributeKey('PerdureAgent', 'KEYWORD'),
+  project: defineSearchAttributeKey('PerdureProject', 'KEYWORD'),
+  parent: defineSearchAttributeKey('PerdureParent', 'KEYWORD'),
+  host: defineSearchAttributeKey('PerdureHost', 'KEYWORD'),
+  attention: defineSearchAttributeKey('PerdureAttention', 'KEYWORD'),
+  thread: defineSearchAttributeKey('PerdureThread', 'KEYWORD'),
+} as const;

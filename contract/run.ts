@@ -1,0 +1,186 @@
+import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import { z } from 'zod';
+import { failureCode } from './failures';
+import { incidentSchema } from './incident';
+import { receiptSchema } from './receipt';
+import { taskSchema, request } from './task';
+import { id, instant, line, text } from './text';
+
+/** Bytes of an observation that a record keeps; the whole of a longer one stays with the run (SR17). */
+export const OBSERVATION_BYTES = 32 * 1024;
+
+export const sandboxMode = z.enum(['read-only', 'workspace-write', 'danger-full-access']);
+export type SandboxMode = z.infer<typeof sandboxMode>;
+
+/** Limits of one attempt, in milliseconds and bytes. */
+export const limitsSchema = z.strictObject({
+  timeMs: z.int().min(1_000).max(7 * 86_400_000).default(60 * 60_000),
+  inactivityMs: z.int().min(1_000).max(86_400_000).default(5 * 60_000),
+  startMs: z.int().min(1_000).max(86_400_000).default(2 * 60_000),
+  outputBytes: z.int().min(1_024).max(64 * 1024 ** 3).default(1024 ** 3),
+});
+export type Limits = z.infer<typeof limitsSchema>;
+
+/** What an attempt may do; passed to the provider again on every resume. */
+export const policySchema = z.strictObject({
+  sandbox: sandboxMode.default('workspace-write'),
+  model: line(200).nullable().default(null),
+});
+export type Policy = z.infer<typeof policySchema>;
+
+/** Token counts of a thread up to now, as the provider reports them. */
+export const usageSchema = z.object({
+  inputTokens: z.number(),
+  cachedInputTokens: z.number(),
+  outputTokens: z.number(),
+});
+export type Usage = z.infer<typeof usageSchema>;
+
+/** Why this attempt exists; it decides the thread and the first line of the message. */
+export const runMode = z.enum(['start', 'resume', 'retry', 'reopen']);
+export type RunMode = z.infer<typeof runMode>;
+
+export const observationSchema = z.strictObject({
+  text: z.string(),
+  /** Bytes of the whole text; more than `text` holds when it was cut. */
+  bytes: z.int(),
+  /** Where the whole text is, when it was cut. */
+  ref: z.string().optional(),
+});
+export type Observation = z.infer<typeof observationSchema>;
+
+const exitSchema = z.strictObject({
+  code: z.int().nullable(),
+  signal: z.string().nullable(),
+  /** Whether the runner had to go beyond the first signal. */
+  forced: z.boolean(),
+});
+export type Exit = z.infer<typeof exitSchema>;
+
+export const runOutcome = z.enum(['completed', 'failed', 'stopped', 'interrupted_owner']);
+export type RunOutcome = z.infer<typeof runOutcome>;
+
+export const criterionResultSchema = z.strictObject({
+  command: z.string(),
+  met: z.boolean(),
+  exitCode: z.int().nullable(),
+  /** Last bytes of what the command printed, cleaned of control characters. */
+  output: z.string(),
+});
+export type CriterionResult = z.infer<typeof criterionResultSchema>;
+
+/** One try to make a provider advance a task: at most one process, ever. */
+export const attemptSchema = z.strictObject({
+  attemptId: z.uuid(),
+  number: z.int(),
+  mode: runMode,
+  agentId: id,
+  provider: z.literal('codex'),
+  hostId: id,
+  actor: z.string(),
+  policy: policySchema,
+  limits: limitsSchema,
+  /** Who records the outcome of a successful run: the caller, or the engine by the acceptance criteria. */
+  completion: z.enum(['caller', 'criteria']),
+  threadId: z.string().nullable(),
+  /** Home of the thread on its host, as the provider had it. */
+  codexHome: z.string().nullable(),
+  workspacePath: z.string().nullable(),
+  cliVersion: z.string().nullable(),
+  requestedAt: instant,
+  startedAt: instant.nullable(),
+  endedAt: instant.nullable(),
+  outcome: runOutcome.nullable(),
+  code: failureCode.nullable(),
+  error: z.string().nullable(),
+  exit: exitSchema.nullable(),
+  /** Provider processes that were ever started for this attempt, counted by the runner's own ledger. */
+  spawns: z.int(),
+  /** Processes that the run left behind and the runner ended. */
+  strays: z.int(),
+  observation: observationSchema.nullable(),
+  /** Tokens of this attempt alone. */
+  usage: usageSchema.nullable(),
+  /** Running total of the thread at the end of this attempt. */
+  threadUsage: usageSchema.nullable(),
+  executionResultId: z.string().nullable(),
+  criteria: z.array(criterionResultSchema),
+  receipts: z.array(receiptSchema),
+  warnings: z.array(z.string()),
+});
+export type Attempt = z.infer<typeof attemptSchema>;
+
+export const dispatchSchema = z.strictObject({
+  ...request,
+  agentId: id,
+  policy: policySchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  completion: z.enum(['caller', 'criteria']).default('caller'),
+});
+export type Dispatch = z.input<typeof dispatchSchema>;
+
+export const stopSchema = z.strictObject({ ...request, reason: text(1_000).optional() });
+export type Stop = z.input<typeof stopSchema>;
+
+export const reopenSchema = z.strictObject({
+  ...request,
+  threadId: line(200).optional(),
+  replaceThread: z.boolean().default(false),
+});
+export type Reopen = z.input<typeof reopenSchema>;
+
+export const decideSchema = z.strictObject({
+  ...request,
+  decision: z.enum(['accept', 'abandon']),
+  incidentId: z.string(),
+  note: text(4_000).optional(),
+});
+export type Decide = z.input<typeof decideSchema>;
+
+/** What a remembered request was answered, so that repeating it changes nothing (GN10). */
+const requestEntrySchema = z.strictObject({ id: z.string(), digest: z.string(), answer: z.json() });
+
+/** Everything that a phase hands to the next one: the task, its attempts and what is still to be done. */
+export const carriedSchema = z.strictObject({
+  version: z.literal(1),
+  task: taskSchema,
+  attempts: z.array(attemptSchema),
+  incidents: z.array(incidentSchema),
+  requests: z.array(requestEntrySchema),
+  /** What the next phase is for; null at rest. */
+  intent: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('run'), attemptId: z.uuid() }),
+      z.strictObject({ kind: z.literal('reopen'), reopen: z.json(), dispatch: z.json().nullable() }),
+    ])
+    .nullable(),
+  /** A stop that was accepted and that no attempt has answered yet. */
+  stop: z.strictObject({ at: instant, actor: z.string(), reason: z.string() }).nullable(),
+  /** How much was moved to the store, because records stay small. */
+  archived: z.strictObject({ activities: z.int(), attempts: z.int() }),
+});
+export type Carried = z.infer<typeof carriedSchema>;
+
+/** What the caller of a dispatch gets once the worker has settled (SR). */
+export interface SettledResult {
+  readonly taskId: string;
+  readonly agentId: string;
+  readonly threadId: string | null;
+  readonly observation?: string;
+  readonly executionResultId?: string;
+  readonly taskStatus?: string;
+  readonly warnings?: string[];
+}
+
+export interface DispatchAnswer {
+  readonly success: true;
+  readonly taskId: string;
+  readonly attemptId: string;
+  readonly mode: RunMode;
+}
+
+export const dispatchUpdate = defineUpdate<DispatchAnswer, [Dispatch]>('dispatch');
+export const stopUpdate = defineUpdate<{ success: true; taskId: string; stopping: boolean }, [Stop]>('stop');
+export const reopenUpdate = defineUpdate<{ success: true; taskId: string }, [Reopen]>('reopen');
+export const decideUpdate = defineUpdate<{ success: true; taskId: string; status: string }, [Decide]>('decide');
+export const attemptsQuery = defineQuery<Attempt[]>('attempts');

@@ -1,0 +1,173 @@
+import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import { z } from 'zod';
+import { id, instant, line, text } from './text';
+
+/** Bounds of a task's own text, in characters or UTF-8 bytes. */
+export const TITLE_CHARACTERS = 1_000;
+export const DESCRIPTION_BYTES = 256 * 1024;
+const OUTCOME_BYTES = 16 * 1024;
+const NOTE_BYTES = 16 * 1024;
+const STRUCTURE_BYTES = 16 * 1024;
+
+export const taskStatus = z.enum([
+  'pending',
+  'in_progress',
+  'review',
+  'failed',
+  'interrupted',
+  'completed',
+  'cancelled',
+]);
+export type TaskStatus = z.infer<typeof taskStatus>;
+
+/** Free structured data that stays small in every history that carries it. */
+const structure = z
+  .record(z.string(), z.json())
+  .refine((value) => JSON.stringify(value).length <= STRUCTURE_BYTES, {
+    error: `is longer than ${String(STRUCTURE_BYTES)} bytes`,
+  });
+
+/** One thing that happened to a task; appended, never edited. */
+export const activityEntrySchema = z.strictObject({
+  id: z.string(),
+  at: instant,
+  actor: z.string(),
+  summary: text(NOTE_BYTES),
+  detail: z.looseObject({ type: z.string() }),
+  executionResultId: z.string().optional(),
+});
+export type ActivityEntry = z.infer<typeof activityEntrySchema>;
+
+/** Where a task's work happens: a git repository on one host, or a scratch repository made for the task. */
+export const workspaceSchema = z.strictObject({
+  hostId: id,
+  /** Absolute path of the repository; null means a scratch repository in the host's home. */
+  path: z.string().nullable(),
+});
+export type Workspace = z.infer<typeof workspaceSchema>;
+
+/** Commands that must exit 0 in the workspace before the product itself calls a task completed. */
+export const acceptance = z.array(line(4_000)).max(20);
+
+const content = {
+  title: line(TITLE_CHARACTERS),
+  description: text(DESCRIPTION_BYTES).optional(),
+  priority: z.enum(['low', 'medium', 'high']),
+  dueDate: z.iso.datetime({ offset: true }).optional(),
+  metadata: structure,
+  parentId: id.optional(),
+  sourceId: line(500).optional(),
+  dependencies: z.array(id).max(100),
+  requireReview: z.boolean(),
+  files: z.array(z.strictObject({ path: line(4_000), name: line(500).optional() })).max(100),
+  acceptance,
+};
+
+/** The durable record of one piece of work. */
+export const taskSchema = z.strictObject({
+  ...content,
+  id,
+  tenantId: id,
+  status: taskStatus,
+  /** Since when the status is what it is. */
+  statusSince: instant,
+  createdAt: instant,
+  updatedAt: instant,
+  ownerType: z.enum(['agent', 'user']),
+  ownerId: id,
+  workspace: workspaceSchema,
+  context: structure,
+  result: text(OUTCOME_BYTES).nullable(),
+  failureReason: text(OUTCOME_BYTES).nullable(),
+  activities: z.array(activityEntrySchema),
+});
+export type Task = z.infer<typeof taskSchema>;
+
+/** What a caller says to create a task; everything else has a default. A status is coerced to pending (TR1). */
+export const newTaskSchema = z.strictObject({
+  ...content,
+  id,
+  tenantId: id,
+  priority: content.priority.default('medium'),
+  metadata: content.metadata.default({}),
+  dependencies: content.dependencies.default([]),
+  requireReview: content.requireReview.default(false),
+  files: content.files.default([]),
+  acceptance: content.acceptance.default([]),
+  status: taskStatus.optional(),
+  ownerType: z.enum(['agent', 'user']).default('agent'),
+  ownerId: id,
+  workspace: workspaceSchema,
+  context: structure.default({}),
+  actor: line(200),
+  createdAt: instant,
+});
+export type NewTask = z.input<typeof newTaskSchema>;
+
+/** What every request carries: who asks, and the id that makes repeating it harmless (GN10). */
+export const request = { requestId: line(200).optional(), actor: line(200).default('operator') };
+
+/** Content fields that an update may change (TR7); a status among them is refused (TS11). */
+export const taskUpdateSchema = z.strictObject({
+  ...request,
+  title: content.title.optional(),
+  description: content.description,
+  priority: content.priority.optional(),
+  dueDate: content.dueDate,
+  metadata: structure.optional(),
+  context: structure.optional(),
+  ownerId: id.optional(),
+  parentId: content.parentId,
+  sourceId: content.sourceId,
+  dependencies: content.dependencies.optional(),
+  requireReview: z.boolean().optional(),
+  files: content.files.optional(),
+  acceptance: acceptance.optional(),
+  result: text(OUTCOME_BYTES).optional(),
+  failureReason: text(OUTCOME_BYTES).optional(),
+  executionResultId: line(200).optional(),
+});
+export type TaskUpdate = z.input<typeof taskUpdateSchema>;
+
+export const statusChangeSchema = z.strictObject({
+  ...request,
+  status: taskStatus,
+  result: text(OUTCOME_BYTES).optional(),
+  failureReason: text(OUTCOME_BYTES).optional(),
+  summary: text(NOTE_BYTES).optional(),
+  reason: line(200).optional(),
+  executionResultId: line(200).optional(),
+});
+export type StatusChange = z.input<typeof statusChangeSchema>;
+
+export const noteSchema = z.strictObject({
+  ...request,
+  summary: text(NOTE_BYTES).refine((value) => value.trim() !== '', { error: 'is blank' }),
+  executionResultId: line(200).optional(),
+});
+export type Note = z.input<typeof noteSchema>;
+
+/** Answer of an update that changed a task. */
+export interface TaskAnswer {
+  readonly success: true;
+  readonly taskId: string;
+  readonly status: TaskStatus;
+  readonly warnings?: string[];
+}
+
+export const taskQuery = defineQuery<Task>('task');
+export const whyQuery = defineQuery<Why>('why');
+export const updateUpdate = defineUpdate<TaskAnswer, [TaskUpdate]>('update');
+export const setStatusUpdate = defineUpdate<TaskAnswer, [StatusChange]>('setStatus');
+export const addActivityUpdate = defineUpdate<TaskAnswer, [Note]>('addActivity');
+
+/** What a task does or waits for: one sentence, and the facts behind it. */
+export interface Why {
+  readonly sentence: string;
+  readonly phase: string;
+  readonly status: TaskStatus;
+  readonly since: string;
+  readonly attention: string;
+  readonly next: string;
+  readonly facts: string[];
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** Length of a text in UTF-8 bytes; plain code, because the workflow sandbox types know no encoder. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (const character of text) {
+    const point = character.codePointAt(0) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+/** Cuts a text to at most `max` UTF-8 bytes, on a character edge. */
+export function cutUtf8(text: string, max: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += utf8Length(character);
+    if (bytes > max) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+// eslint-disable-next-line no-control-regex -- control characters are what it looks for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** Whether a text survives a round trip through JSON, UTF-8 and a database: no NUL, no lone surrogate. */
+function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && !LONE_SURROGATE.test(text);
+}
+
+/** Text of at most `maxBytes` UTF-8 bytes that can be stored as it is. */
+export const text = (maxBytes: number) =>
+  z
+    .string()
+    .refine(isStorable, { error: 'holds a NUL character or half a surrogate pair' })
+    .refine((value) => utf8Length(value) <= maxBytes, { error: `is longer than ${String(maxBytes)} bytes` });
+
+/** One line of text with something in it, of at most `maxCharacters` characters. */
+export const line = (maxCharacters: number) =>
+  z
+    .string()
+    .refine(isStorable, { error: 'holds a NUL character or half a surrogate pair' })
+    .refine((value) => value.trim() !== '', { error: 'is blank' })
+    .refine((value) => [...value].length <= maxCharacters, {
+      error: `is longer than ${String(maxCharacters)} characters`,
+    });
+
+/** An id that is safe in a workflow id: 1 to 128 characters, no `/`, no `..`, no control character, no leading `-`. */
+export const id = z
+  .string()
+  .min(1, { error: 'is empty' })
+  .refine((value) => [...value].length <= 128, { error: 'is longer than 128 characters' })
+  .refine((value) => !value.includes('/') && !value.includes('..'), { error: "holds '/' or '..'" })
+  .refine((value) => !CONTROL.test(value) && isStorable(value), { error: 'holds a control character' })
+  .refine((value) => value.trim() === value && !value.startsWith('-'), {
+    error: 'begins or ends with a blank, or begins with a dash',
+  });
+
+/** A moment as ISO 8601 in UTC, milliseconds included. */
+export const instant = z.iso.datetime();

@@ -1,0 +1,9 @@
+const transform = { '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' } }] };
+const base = { testEnvironment: 'node', transform, rootDir: __dirname };
+
+/** @type {import('jest').Config} */
+module.exports = {
+  testTimeout: 60_000,
+  maxWorkers: 2,
+  projects: [{ ...base, displayName: 'tests', testMatch: ['<rootDir>/test/**/*.test.ts'] }],
+};
