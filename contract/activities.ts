@@ -1,7 +1,7 @@
 import type { FailureCode } from './failures';
 import type { TaskKey } from './names';
 import type { Receipt, ReceiptOrder } from './receipt';
-import type { CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
+import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
 import type { ActivityEntry } from './task';
 
 /** What a host is asked to run: everything about one attempt, and nothing secret. */
@@ -67,9 +67,16 @@ export interface SandboxActivities {
   checkCriteria(order: { task: TaskKey; repository: string | null; commands: string[] }): Promise<CriterionResult[]>;
 }
 
+/** A part of a record that was moved to the store. */
+export interface ArchivedEntry {
+  readonly kind: 'activity' | 'attempt';
+  readonly id: string;
+  readonly body: ActivityEntry | Attempt;
+}
+
 /** Runs on the orchestrator's queue. */
 export interface ReceiptActivities {
   queueReceipt(order: ReceiptOrder): Promise<Receipt>;
-  /** Moves activity entries out of a record that grew; idempotent by task and entry id. */
-  archiveActivities(order: { task: TaskKey; entries: ActivityEntry[] }): Promise<void>;
+  /** Moves old entries out of a record that grew; idempotent by task, kind and id. */
+  archiveEntries(order: { task: TaskKey; entries: ArchivedEntry[] }): Promise<void>;
 }

@@ -36,6 +36,8 @@ export const FAILURES = {
   AGENT_TASK_REQUIRED: kind(false, 'Only tasks that an agent owns can be dispatched.'),
   NOTHING_TO_DECIDE: kind(false, 'The task waits for no decision.'),
   THREAD_BUSY: kind(true, 'Another run drives this thread; try again when it has ended.'),
+  CHECK_FAILED: kind(true, 'Follow the hint of each failed check, then run `perdure doctor` again.'),
+  INTERNAL: kind(false, 'This is a defect of Perdure: run it again with PERDURE_DEBUG=1 and report what it prints.'),
   LOG_ELSEWHERE: kind(false, 'The log is on the host that ran the attempt; run the command there.'),
   // How a run can end without success.
   RUN_FAILED: kind(true, 'Dispatch again: it goes on in the same thread.'),

@@ -14,10 +14,26 @@ export type SandboxMode = z.infer<typeof sandboxMode>;
 
 /** Limits of one attempt, in milliseconds and bytes. */
 export const limitsSchema = z.strictObject({
-  timeMs: z.int().min(1_000).max(7 * 86_400_000).default(60 * 60_000),
-  inactivityMs: z.int().min(1_000).max(86_400_000).default(5 * 60_000),
-  startMs: z.int().min(1_000).max(86_400_000).default(2 * 60_000),
-  outputBytes: z.int().min(1_024).max(64 * 1024 ** 3).default(1024 ** 3),
+  timeMs: z
+    .int()
+    .min(1_000)
+    .max(7 * 86_400_000)
+    .default(60 * 60_000),
+  inactivityMs: z
+    .int()
+    .min(1_000)
+    .max(86_400_000)
+    .default(5 * 60_000),
+  startMs: z
+    .int()
+    .min(1_000)
+    .max(86_400_000)
+    .default(2 * 60_000),
+  outputBytes: z
+    .int()
+    .min(1_024)
+    .max(64 * 1024 ** 3)
+    .default(1024 ** 3),
 });
 export type Limits = z.infer<typeof limitsSchema>;
 
@@ -90,6 +106,8 @@ export const attemptSchema = z.strictObject({
   requestedAt: instant,
   startedAt: instant.nullable(),
   endedAt: instant.nullable(),
+  /** When the whole of it was recorded: result, receipt and, where asked for, criteria. */
+  settledAt: instant.nullable(),
   outcome: runOutcome.nullable(),
   code: failureCode.nullable(),
   error: z.string().nullable(),
@@ -131,8 +149,9 @@ export type Reopen = z.input<typeof reopenSchema>;
 
 export const decideSchema = z.strictObject({
   ...request,
-  decision: z.enum(['accept', 'abandon']),
-  incidentId: z.string(),
+  /** `accept` and `abandon` answer an incident, `approve` and `send_back` a review. */
+  decision: z.enum(['accept', 'abandon', 'approve', 'send_back']),
+  incidentId: line(200).optional(),
   note: text(4_000).optional(),
 });
 export type Decide = z.input<typeof decideSchema>;
@@ -150,8 +169,18 @@ export const carriedSchema = z.strictObject({
   /** What the next phase is for; null at rest. */
   intent: z
     .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('run'), attemptId: z.uuid() }),
-      z.strictObject({ kind: z.literal('reopen'), reopen: z.json(), dispatch: z.json().nullable() }),
+      z.strictObject({
+        kind: z.literal('run'),
+        attemptId: z.uuid(),
+        /** Whether a host was asked already, by a run of this phase that rolled over. */
+        isHandedOver: z.boolean(),
+      }),
+      z.strictObject({
+        kind: z.literal('reopen'),
+        reopen: reopenSchema,
+        /** Set when a dispatch asked for the reopening: the attempt that follows it. */
+        then: z.strictObject({ dispatch: dispatchSchema, attemptId: z.uuid() }).nullable(),
+      }),
     ])
     .nullable(),
   /** A stop that was accepted and that no attempt has answered yet. */

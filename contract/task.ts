@@ -21,11 +21,9 @@ export const taskStatus = z.enum([
 export type TaskStatus = z.infer<typeof taskStatus>;
 
 /** Free structured data that stays small in every history that carries it. */
-const structure = z
-  .record(z.string(), z.json())
-  .refine((value) => JSON.stringify(value).length <= STRUCTURE_BYTES, {
-    error: `is longer than ${String(STRUCTURE_BYTES)} bytes`,
-  });
+const structure = z.record(z.string(), z.json()).refine((value) => JSON.stringify(value).length <= STRUCTURE_BYTES, {
+  error: `is longer than ${String(STRUCTURE_BYTES)} bytes`,
+});
 
 /** One thing that happened to a task; appended, never edited. */
 export const activityEntrySchema = z.strictObject({

@@ -1,0 +1,34 @@
+import type { SandboxActivities } from '../../contract/activities';
+import type { CriterionResult } from '../../contract/run';
+import { checkCriterion } from './criteria';
+import { toSandboxFailure } from './failures';
+import type { Workspaces } from './workspaces';
+
+/** What the sandbox activities need. */
+export interface SandboxDependencies {
+  readonly workspaces: Workspaces;
+  /** Tells the server that this activity lives. */
+  heartbeat(): void;
+}
+
+/** How often a running check tells that it lives, in milliseconds. */
+const HEARTBEAT_MS = 5_000;
+
+/** Makes the activities that work in tasks' workspaces. */
+export function createSandboxActivities({ workspaces, heartbeat }: SandboxDependencies): SandboxActivities {
+  return {
+    async checkCriteria({ task, repository, commands }) {
+      const beat = setInterval(heartbeat, HEARTBEAT_MS);
+      try {
+        const workspace = await workspaces.ensure(task, repository);
+        const results: CriterionResult[] = [];
+        for (const command of commands) results.push(await checkCriterion(command, workspace));
+        return results;
+      } catch (error) {
+        return toSandboxFailure(error);
+      } finally {
+        clearInterval(beat);
+      }
+    },
+  };
+}

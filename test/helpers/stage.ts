@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { createReceiptActivities } from '../../activities/receipts/activities';
+import { openStore, type Store } from '../../activities/receipts/store';
+import { DEFAULT_AGENT } from '../../contract/agent';
+import { hostQueue, ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
+import { attemptsQuery, dispatchUpdate, type Attempt, type Dispatch, type DispatchAnswer } from '../../contract/run';
+import { taskQuery, type NewTask, type Task } from '../../contract/task';
+import { DevServer, until } from './dev-server';
+import { FakeHost } from './fake-host';
+
+export const HOST = 'test-host';
+const bundle = join(__dirname, '..', '..', 'dist', 'workflow-bundle.js');
+
+export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
+  id: `T-${randomUUID().slice(0, 8)}`,
+  tenantId: 'default',
+  title: 'Say hello',
+  ownerId: DEFAULT_AGENT,
+  workspace: { hostId: HOST, path: null },
+  actor: 'tester',
+  createdAt: '2026-01-01T00:00:00.000Z',
+  ...change,
+});
+
+/** A real server, real workflows and a scripted host. */
+export class Stage {
+  readonly host = new FakeHost();
+  private readonly workers: Worker[] = [];
+  private readonly running: Promise<void>[] = [];
+
+  private constructor(
+    readonly server: DevServer,
+    readonly store: Store,
+    private readonly connection: NativeConnection,
+    private readonly directory: string,
+  ) {}
+
+  static async open(): Promise<Stage> {
+    if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
+    const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
+    const server = await DevServer.start();
+    const store = await openStore(join(directory, 'receipts.db'));
+    const stage = new Stage(server, store, await NativeConnection.connect({ address: server.address }), directory);
+    await stage.startWorkers();
+    return stage;
+  }
+
+  private async startWorkers(): Promise<void> {
+    const now = () => new Date().toISOString();
+    const { connection } = this;
+    this.workers.push(
+      await Worker.create({
+        connection,
+        taskQueue: ORCHESTRATOR_QUEUE,
+        workflowBundle: { codePath: bundle },
+        activities: createReceiptActivities({ store: this.store, now }),
+      }),
+      await Worker.create({ connection, taskQueue: hostQueue(HOST), activities: this.host.activities() }),
+    );
+    this.running.push(...this.workers.map((worker) => worker.run()));
+  }
+
+  async close(): Promise<void> {
+    for (const worker of this.workers) worker.shutdown();
+    await Promise.all(this.running);
+    await this.store.destroy();
+    await this.connection.close();
+    await this.server.stop();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  get client(): Client {
+    return this.server.client;
+  }
+
+  async create(change: Partial<NewTask> = {}): Promise<WorkflowHandle> {
+    const create = newTask(change);
+    return this.client.workflow.start(WORKFLOW.task, {
+      workflowId: taskWorkflowId({ tenantId: create.tenantId, taskId: create.id }),
+      taskQueue: ORCHESTRATOR_QUEUE,
+      args: [{ create }],
+      memo: { title: create.title },
+    });
+  }
+
+  readonly record = (handle: WorkflowHandle): Promise<Task> => handle.query(taskQuery);
+
+  async lastAttempt(handle: WorkflowHandle): Promise<Attempt> {
+    const attempt = (await handle.query(attemptsQuery)).at(-1);
+    if (attempt === undefined) throw new Error('the task has no attempt');
+    return attempt;
+  }
+
+  dispatch(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<DispatchAnswer> {
+    return handle.executeUpdate(dispatchUpdate, { args: [{ agentId: DEFAULT_AGENT, ...change }] });
+  }
+
+  /** Dispatches and waits until the attempt has settled and the task is at rest again. */
+  async settle(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<Attempt> {
+    const { attemptId } = await this.dispatch(handle, change);
+    return this.settled(handle, attemptId);
+  }
+
+  async settled(handle: WorkflowHandle, attemptId: string): Promise<Attempt> {
+    await until(async () => {
+      const attempt = await this.lastAttempt(handle);
+      const { type } = await handle.describe();
+      return attempt.attemptId === attemptId && attempt.settledAt !== null && type === 'task';
+    });
+    return this.lastAttempt(handle);
+  }
+}
+
+/** The code that an update was refused or failed with. */
+export async function codeOf(answer: Promise<unknown>): Promise<string> {
+  try {
+    await answer;
+  } catch (error) {
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    return (error.cause as { type?: string } | undefined)?.type ?? String(error.cause);
+  }
+  throw new Error('the update was accepted');
+}

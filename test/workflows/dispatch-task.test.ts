@@ -1,0 +1,127 @@
+import { goodReport } from '../helpers/fake-host';
+import { codeOf, Stage } from '../helpers/stage';
+import { until } from '../helpers/dev-server';
+import { setStatusUpdate } from '../../contract/task';
+import { stopUpdate } from '../../contract/run';
+
+describe('dispatchTask', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await Stage.open();
+  });
+  afterEach(() => {
+    stage.host.run = (order) => goodReport(order);
+  });
+  afterAll(() => stage.close());
+
+  it('runs a pending task on a fresh thread and leaves the outcome to the caller (DS1, RN2, TS17)', async () => {
+    const task = await stage.create();
+    const attempt = await stage.settle(task);
+    expect(attempt).toMatchObject({ mode: 'start', outcome: 'completed', spawns: 1, number: 1 });
+    expect(attempt.receipts).toHaveLength(1);
+    expect(attempt.executionResultId).toBe(`result:${attempt.attemptId}`);
+    const record = await stage.record(task);
+    expect(record.status).toBe('in_progress');
+    expect(record.context).toMatchObject({ thread_id: attempt.threadId, run_id: attempt.attemptId });
+  });
+
+  it('refuses a dispatch while a run is in progress (DS4, DS12)', async () => {
+    stage.host.run = stage.host.hold;
+    const task = await stage.create();
+    const { attemptId } = await stage.dispatch(task);
+    expect(await codeOf(stage.dispatch(task))).toBe('TASK_NOT_DISPATCHABLE');
+    await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
+    stage.host.release(stage.host.orders.find((order) => order.attemptId === attemptId)!);
+    await stage.settled(task, attemptId);
+  });
+
+  it('retries a failed task on the same thread through resumeCodex (RN1, SR14)', async () => {
+    const task = await stage.create();
+    stage.host.run = (order) => goodReport(order, { outcome: 'failed', code: 'RUN_FAILED', error: 'no luck' });
+    const first = await stage.settle(task);
+    expect(await stage.record(task)).toMatchObject({ status: 'failed', failureReason: 'RUN_FAILED: no luck' });
+    stage.host.run = (order) =>
+      goodReport(order, { threadUsage: { inputTokens: 250, cachedInputTokens: 0, outputTokens: 30 } });
+    const second = await stage.settle(task);
+    expect(second).toMatchObject({ mode: 'retry', threadId: first.threadId, outcome: 'completed' });
+    expect(second.usage).toEqual({ inputTokens: 150, cachedInputTokens: 0, outputTokens: 20 });
+    expect(stage.host.orders.at(-1)).toMatchObject({ mode: 'resume', codexHome: '/codex-home' });
+    const child = await stage.client.workflow.getHandle(`thread/codex/${String(first.threadId)}`).describe();
+    expect(child).toMatchObject({ type: 'resumeCodex', status: { name: 'COMPLETED' } });
+  });
+
+  it('takes nothing from a run that answered for another thread (CX-16)', async () => {
+    const task = await stage.create();
+    stage.host.run = (order) => goodReport(order, { outcome: 'failed', code: 'RUN_FAILED' });
+    const first = await stage.settle(task);
+    stage.host.run = (order) => goodReport(order, { threadId: 'somebody-else' });
+    const second = await stage.settle(task);
+    expect(second).toMatchObject({ outcome: 'failed', code: 'thread_mismatch', observation: null });
+    expect((await stage.record(task)).context.thread_id).toBe(first.threadId);
+  });
+
+  it('ends a run that a user stops, and the task is interrupted (US-4, RV10)', async () => {
+    stage.host.run = stage.host.hold;
+    const task = await stage.create();
+    const { attemptId } = await stage.dispatch(task);
+    await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
+    expect(await task.executeUpdate(stopUpdate, { args: [{}] })).toMatchObject({ stopping: true });
+    const attempt = await stage.settled(task, attemptId);
+    expect(attempt).toMatchObject({ outcome: 'stopped', code: 'user_stopped' });
+    expect((await stage.record(task)).status).toBe('interrupted');
+    expect(await task.executeUpdate(stopUpdate, { args: [{}] })).toMatchObject({ stopping: false });
+  });
+
+  it('counts an operator cancelling the workflow as a stop', async () => {
+    stage.host.run = stage.host.hold;
+    const task = await stage.create();
+    const { attemptId } = await stage.dispatch(task);
+    await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
+    await task.cancel();
+    expect(await stage.settled(task, attemptId)).toMatchObject({ outcome: 'stopped' });
+  });
+
+  it('records the outcome by the acceptance criteria when the dispatch asks for it', async () => {
+    const task = await stage.create({ acceptance: ['test -f hello.txt'] });
+    await stage.settle(task, { completion: 'criteria' });
+    expect(await stage.record(task)).toMatchObject({ status: 'completed', result: 'done' });
+    expect(
+      await codeOf(task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'again' }] })),
+    ).toBe('TASK_STATUS_CONFLICT');
+  });
+
+  it('fails the task when a criterion is not met', async () => {
+    stage.host.criteria = ({ commands }) =>
+      Promise.resolve(commands.map((command) => ({ command, met: false, exitCode: 1, output: '' })));
+    const task = await stage.create({ acceptance: ['false'] });
+    const attempt = await stage.settle(task, { completion: 'criteria' });
+    expect(attempt.code).toBe('CRITERIA_NOT_MET');
+    expect((await stage.record(task)).status).toBe('failed');
+  });
+
+  it('leaves a task whose executor died in progress, with an incident (RC-4)', async () => {
+    stage.host.run = (order) =>
+      goodReport(order, { outcome: 'interrupted_owner', code: 'interrupted_owner', exit: null, observation: null });
+    const task = await stage.create();
+    const first = await stage.settle(task);
+    expect((await stage.record(task)).status).toBe('in_progress');
+    stage.host.run = (order) => goodReport(order);
+    const second = await stage.settle(task);
+    expect(second).toMatchObject({ mode: 'retry', threadId: first.threadId });
+    const { activities } = await stage.record(task);
+    expect(activities.filter(({ detail }) => detail.code === 'no_executor')).toHaveLength(1);
+  });
+
+  it('keeps the memo and search attributes over the phases', async () => {
+    const task = await stage.create({ metadata: { projectId: 'P1' } });
+    await stage.settle(task);
+    const { memo, typedSearchAttributes } = await task.describe();
+    expect(memo).toEqual({ title: 'Say hello' });
+    const values = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);
+    expect(Object.fromEntries(values)).toMatchObject({
+      PerdureStatus: 'in_progress',
+      PerdureAttention: 'outcome',
+      PerdureProject: 'P1',
+    });
+  });
+});

@@ -1,0 +1,71 @@
+import { ParentClosePolicy, executeChild, uuid4 } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { orphanWorkflowId } from '../../contract/names';
+import type { Verdict } from '../../contract/orphan';
+import { failOrphan } from '../fail-orphan';
+import { dispatchTask, notDispatchable, refuseDispatch, type Dispatch } from '../task-record/dispatching';
+import type { DispatchRule } from '../task-record/handlers';
+import { now, type TaskRecord } from '../task-record/record';
+import { refuse } from '../task-record/refusal';
+import { currentAttempt, failOrphaned } from '../task-record/settling';
+import { isRefusal } from '../task-record/transitions';
+
+/** How a resting task takes a dispatch: one that says `in_progress` has no run here, so its executor is judged first. */
+export function convergeOrphan(record: TaskRecord): DispatchRule {
+  let isConverging = false;
+  const isOrphan = () => {
+    const { task, intent } = record.carried;
+    return task.status === 'in_progress' && task.ownerType === 'agent' && intent === null;
+  };
+  return {
+    check(dispatch) {
+      if (isConverging) return notDispatchable(record.carried.task);
+      if (!isOrphan())
+        return record.carried.intent === null
+          ? refuseDispatch(record.carried.task, dispatch)
+          : notDispatchable(record.carried.task);
+      return refuseDispatch({ ...record.carried.task, status: 'failed' }, dispatch);
+    },
+    async accept(dispatch) {
+      if (isOrphan() && !isConverging) {
+        isConverging = true;
+        await converge(record, dispatch).finally(() => (isConverging = false));
+      }
+      const step = dispatchTask(record.carried, { dispatch, attemptId: uuid4(), at: now() });
+      if (isRefusal(step)) return refuse(step);
+      record.commit(step.carried);
+      return step.answer;
+    },
+  };
+}
+
+/** Proves the executor dead and fails the task; anything else leaves it as it is, and the dispatch is refused as live. */
+async function converge(record: TaskRecord, { actor }: Dispatch): Promise<void> {
+  const { intent, statusSince } = { ...record.carried, ...record.carried.task };
+  const verdict = await judge(record);
+  const { task } = record.carried;
+  const isSame = intent === record.carried.intent && task.status === 'in_progress' && task.statusSince === statusSince;
+  if (!isSame) return;
+  if (verdict.liveness !== 'dead') {
+    return refuse({
+      ...notDispatchable(task),
+      hint: `The task is in_progress and its executor is ${verdict.liveness}: ${verdict.evidence.join('; ')}`,
+    });
+  }
+  record.commit(failOrphaned(record.carried, verdict.evidence, { at: now(), actor }));
+}
+
+async function judge({ carried }: TaskRecord): Promise<Verdict> {
+  const { tenantId, id: taskId } = carried.task;
+  const task = { tenantId, taskId };
+  try {
+    return await executeChild(failOrphan, {
+      workflowId: orphanWorkflowId(task),
+      args: [{ task, attempt: currentAttempt(carried) ?? null }],
+      parentClosePolicy: ParentClosePolicy.ABANDON,
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return { liveness: 'unknown', evidence: ['another check of the same task is under way'] };
+  }
+}

@@ -1,0 +1,34 @@
+import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
+import type { SandboxActivities } from '../../contract/activities';
+import { hostQueue } from '../../contract/names';
+import type { CriterionResult } from '../../contract/run';
+import { now, type TaskRecord } from '../task-record/record';
+import { concludeByCriteria, currentAttempt } from '../task-record/settling';
+
+/** Records the outcome by the acceptance criteria, when the dispatch asked for that and the run left it open. */
+export async function judgeByCriteria(record: TaskRecord): Promise<void> {
+  const attempt = currentAttempt(record.carried);
+  const isOpen = attempt?.completion === 'criteria' && attempt.outcome === 'completed';
+  if (!isOpen || record.carried.task.status !== 'in_progress') return;
+  const results = await checkOnHost(record, attempt.hostId);
+  record.conclude(concludeByCriteria(record.carried, results, now()));
+}
+
+async function checkOnHost({ carried }: TaskRecord, hostId: string): Promise<CriterionResult[]> {
+  const { acceptance, tenantId, id: taskId, workspace } = carried.task;
+  if (acceptance.length === 0) return [];
+  // Each command has 10 minutes of its own (CK-15); a check may run again, so a lost worker costs only time.
+  const { checkCriteria } = proxyActivities<SandboxActivities>({
+    taskQueue: hostQueue(hostId),
+    startToCloseTimeout: '4 hours',
+    heartbeatTimeout: '40 seconds',
+    retry: { maximumAttempts: 3 },
+  });
+  try {
+    return await checkCriteria({ task: { tenantId, taskId }, repository: workspace.path, commands: acceptance });
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    const output = `the check could not run: ${error.cause?.message ?? error.message}`.slice(0, 600);
+    return acceptance.map((command) => ({ command, met: false, exitCode: null, output }));
+  }
+}

@@ -1,0 +1,56 @@
+import type { Attempt } from '../../contract/run';
+import type { Task } from '../../contract/task';
+
+const WHY: Record<Attempt['mode'], string> = {
+  start: '',
+  reopen: 'This task was reopened: an earlier outcome was set aside.',
+  resume: 'This run resumes the task: the last one was interrupted.',
+  retry: 'This run retries the task: the last one failed.',
+};
+
+/**
+ * The first message of a run (WM). On a thread that goes on, the task's text is in it already and is not sent again as
+ * if it were new: the message says what became of the last run, and that its effects have to be checked first.
+ */
+export function workerMessage(task: Task, attempt: Attempt): string {
+  const isContinued = attempt.threadId !== null;
+  const parts = [
+    ...(attempt.mode === 'start' ? [] : [WHY[attempt.mode]]),
+    ...(isContinued ? [continued(task)] : []),
+    `You execute the persisted task with the id below in this very run; it is assigned to you already.`,
+    'Do not dispatch this task. When every acceptance criterion really holds, end with a message that says what was ' +
+      'done; otherwise say what is missing. That message is your observation, and the caller records the outcome.',
+    `Task id: ${task.id}`,
+    `# ${task.title.replaceAll(/\s+/g, ' ').trim()}`,
+    ...(isContinued ? [] : [task.description?.trim() || 'No description was provided.']),
+    ...criteria(task),
+    ...newInput(task, attempt),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+function continued({ failureReason, activities }: Task): string {
+  const last = activities.findLast(({ detail }) => detail.to === 'interrupted' || detail.to === 'failed');
+  const reason = failureReason ?? last?.summary;
+  return (
+    `${reason === undefined ? '' : `It ended with: ${reason}\n\n`}` +
+    'Check first what the last run has already done in the workspace, then go on from there. ' +
+    'The description of the task stands earlier in this conversation.'
+  );
+}
+
+function criteria({ acceptance }: Task): string[] {
+  if (acceptance.length === 0) return [];
+  return [
+    `Acceptance criteria (commands that must exit 0 in the workspace):\n${acceptance.map((c) => `- ${c}`).join('\n')}`,
+  ];
+}
+
+/** Notes that came in since the last run (RV8, WM11). */
+function newInput({ activities }: Task, { mode }: Attempt): string[] {
+  if (mode === 'start') return [];
+  const dispatched = activities.map(({ detail }) => detail.type === 'dispatch');
+  const earlier = dispatched.lastIndexOf(true, dispatched.lastIndexOf(true) - 1);
+  const notes = activities.slice(earlier + 1).filter(({ detail }) => detail.type === 'note');
+  return notes.length === 0 ? [] : [`New input:\n\n${notes.map(({ summary }) => summary).join('\n\n')}`];
+}

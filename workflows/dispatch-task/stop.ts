@@ -1,0 +1,31 @@
+import { CancellationScope, proxyActivities } from '@temporalio/workflow';
+import type { ProviderActivities } from '../../contract/activities';
+import { hostQueue } from '../../contract/names';
+import type { Attempt } from '../../contract/run';
+import { now, type TaskRecord } from '../task-record/record';
+import { requestStop } from '../task-record/stopping';
+import { isRefusal } from '../task-record/transitions';
+
+/** Ends an attempt's processes on its host. Idempotent, and retried until the host has answered: a stop is never lost. */
+export async function stopOnHost({ attemptId, hostId }: Pick<Attempt, 'attemptId' | 'hostId'>): Promise<void> {
+  const { stopRun } = proxyActivities<ProviderActivities>({
+    taskQueue: hostQueue(hostId),
+    startToCloseTimeout: '2 minutes',
+    retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
+  });
+  await stopRun({ attemptId, reason: 'user' });
+}
+
+/** Calls back when an operator cancels this workflow. */
+export function onCancellation(callback: () => void): void {
+  CancellationScope.current().cancelRequested.catch(callback);
+}
+
+/** An operator's `temporal workflow cancel` is a stop. */
+export function stopOnCancellation(record: TaskRecord): void {
+  onCancellation(() => {
+    const stop = { actor: 'operator (workflow cancel)', reason: 'the workflow was cancelled' };
+    const step = requestStop(record.carried, stop, now());
+    if (!isRefusal(step)) record.commit(step.carried);
+  });
+}

@@ -1,0 +1,61 @@
+import { failure } from '../../contract/failures';
+import type { Carried } from '../../contract/run';
+import type { noteSchema, Task, TaskAnswer, taskUpdateSchema } from '../../contract/task';
+import type { z } from 'zod';
+import { append, type Step } from './transitions';
+
+/** What a caller is told of the task that its request changed. */
+export const answerOf = (task: Task, warnings: string[] = []): TaskAnswer => ({
+  success: true,
+  taskId: task.id,
+  status: task.status,
+  ...(warnings.length > 0 && { warnings }),
+});
+
+/** A summary as it stands in a list: never blank, bounded. */
+export const boundedSummary = (text: string): string => text.trim().slice(0, 1_000) || '(no text)';
+
+/** Warns of a result id that the engine never issued for this task (TR10). */
+export function resultWarnings(carried: Carried, executionResultId: string | undefined): string[] {
+  if (executionResultId === undefined) return [];
+  const isKnown = carried.attempts.some((attempt) => attempt.executionResultId === executionResultId);
+  return isKnown || carried.archived.attempts > 0 ? [] : [`no run of this task has the result ${executionResultId}`];
+}
+
+/** Changes content fields and never the status (TR8). */
+export function updateTask(carried: Carried, update: z.output<typeof taskUpdateSchema>, at: string): Step<TaskAnswer> {
+  const { actor, requestId: _, executionResultId, context, ...fields } = update;
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const task: Task = {
+    ...carried.task,
+    ...given,
+    context: { ...carried.task.context, ...context },
+  };
+  const names = [...Object.keys(given), ...(context === undefined ? [] : ['context'])].sort();
+  if (names.length === 0) return failure('INVALID_ARGUMENT', 'the update names no field', { taskId: task.id });
+  const next = append(
+    { ...carried, task },
+    {
+      at,
+      actor,
+      summary: `changed ${names.join(', ')}`,
+      detail: { type: 'update', fields: names },
+      ...(executionResultId !== undefined && { executionResultId }),
+    },
+  );
+  return { carried: next, answer: answerOf(next.task, resultWarnings(carried, executionResultId)) };
+}
+
+/** Adds a note in any status, terminal ones included (TS10). */
+export function addActivity(carried: Carried, note: z.output<typeof noteSchema>, at: string): Step<TaskAnswer> {
+  const { actor, summary, executionResultId } = note;
+  const entry = {
+    at,
+    actor,
+    summary,
+    detail: { type: 'note' },
+    ...(executionResultId !== undefined && { executionResultId }),
+  };
+  const next = append(carried, entry);
+  return { carried: next, answer: answerOf(next.task, resultWarnings(carried, executionResultId)) };
+}

@@ -1,0 +1,44 @@
+import { setHandler } from '@temporalio/workflow';
+import type { Failure } from '../../contract/failures';
+import { incidentsQuery } from '../../contract/incident';
+import * as run from '../../contract/run';
+import * as task from '../../contract/task';
+import { addActivity, updateTask } from './commands';
+import { decide } from './decisions';
+import { acceptReopen, notDispatchable, type Dispatch } from './dispatching';
+import type { TaskRecord } from './record';
+import { refuse } from './refusal';
+import { setStatus } from './status-change';
+import { requestStop } from './stopping';
+import { command, update } from './update-handler';
+import { whyOf } from './view';
+
+/** How a phase takes a dispatch. */
+export interface DispatchRule {
+  check(dispatch: Dispatch): Failure | null;
+  accept(dispatch: Dispatch): Promise<run.DispatchAnswer>;
+}
+
+/** Registers what every phase answers: all queries, and all updates; without a rule of its own a phase refuses dispatch. */
+export function registerHandlers(record: TaskRecord, dispatchRule = refuseDispatch(record)): void {
+  setHandler(task.taskQuery, () => record.carried.task);
+  setHandler(task.whyQuery, () => whyOf(record.carried, record.phase));
+  setHandler(run.attemptsQuery, () => record.carried.attempts);
+  setHandler(incidentsQuery, () => record.carried.incidents);
+
+  command(record, task.updateUpdate, { schema: task.taskUpdateSchema, perform: updateTask });
+  command(record, task.addActivityUpdate, { schema: task.noteSchema, perform: addActivity });
+  command(record, task.setStatusUpdate, { schema: task.statusChangeSchema, perform: setStatus });
+  command(record, run.decideUpdate, { schema: run.decideSchema, perform: decide });
+  command(record, run.reopenUpdate, { schema: run.reopenSchema, perform: acceptReopen });
+  command(record, run.stopUpdate, { schema: run.stopSchema, perform: requestStop });
+  update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...dispatchRule });
+}
+
+/** A phase that already executes the task takes no dispatch (DS4, DS15). */
+function refuseDispatch(record: TaskRecord): DispatchRule {
+  return {
+    check: () => notDispatchable(record.carried.task),
+    accept: () => refuse(notDispatchable(record.carried.task)),
+  };
+}

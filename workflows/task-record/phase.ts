@@ -1,0 +1,29 @@
+import { allHandlersFinished, condition, makeContinueAsNewFunc, proxyActivities } from '@temporalio/workflow';
+import type { ReceiptActivities } from '../../contract/activities';
+import { ORCHESTRATOR_QUEUE, type PhaseType } from '../../contract/names';
+import type { PhaseInput } from '../../contract/new-task';
+import type { TaskRecord } from './record';
+import { attributesOf } from './view';
+
+/** Light, idempotent and local to the orchestrator: retried for as long as the store may need. */
+const { archiveEntries } = proxyActivities<ReceiptActivities>({
+  taskQueue: ORCHESTRATOR_QUEUE,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+});
+
+/** Ends a phase: what grew goes to the store, handlers finish, and the next phase goes on with the record. */
+export async function goOn(record: TaskRecord, next: PhaseType): Promise<never> {
+  const overflow = record.overflow();
+  if (overflow !== null) {
+    const { tenantId, id } = record.carried.task;
+    await archiveEntries({ task: { tenantId, taskId: id }, entries: overflow.entries });
+    record.conclude(overflow.drop(record.carried));
+  }
+  await condition(allHandlersFinished);
+  const continueAs = makeContinueAsNewFunc<(input: PhaseInput) => Promise<unknown>>({
+    workflowType: next,
+    typedSearchAttributes: attributesOf(record.carried),
+  });
+  return continueAs({ carried: record.carried });
+}

@@ -1,0 +1,103 @@
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { invalidArgument } from '../../contract/failures';
+import type { PhaseType } from '../../contract/names';
+import { newCarried, phaseInputSchema, type PhaseInput } from '../../contract/new-task';
+import type { Carried } from '../../contract/run';
+import { dispatchTask } from './dispatching';
+import { refuse } from './refusal';
+import { isRefusal } from './transitions';
+import { attributesOf, whyOf } from './view';
+
+/** Updates that one run takes before it rolls over; the server's limit is 2,000. */
+const UPDATES_PER_RUN = 1_000;
+/** Activity entries that a record keeps; older ones go to the store. */
+const KEPT_ACTIVITIES = 200;
+const KEPT_ATTEMPTS = 20;
+
+/** The moment of the current workflow task. */
+export const now = (): string => new Date().toISOString();
+
+/** Owns the carried state of one phase: every change goes through `commit`, so that operators see it at once. */
+export class TaskRecord {
+  private published: string;
+  private updates = 0;
+
+  constructor(
+    readonly phase: PhaseType,
+    private state: Carried,
+  ) {
+    this.published = JSON.stringify(attributesOf(state));
+    this.show();
+  }
+
+  get carried(): Carried {
+    return this.state;
+  }
+
+  /** Takes a new state in; search attributes follow unless the phase is about to change, which sets them anyway. */
+  commit(state: Carried): void {
+    this.state = state;
+    this.show();
+    if (this.phase === 'task' && state.intent !== null) return;
+    const attributes = JSON.stringify(attributesOf(state));
+    if (attributes === this.published) return;
+    this.published = attributes;
+    upsertSearchAttributes(attributesOf(state));
+  }
+
+  /** Takes a new state in that the end of this phase makes visible. */
+  conclude(state: Carried): void {
+    this.state = state;
+    this.show();
+  }
+
+  countUpdate(): void {
+    this.updates += 1;
+  }
+
+  /** Whether this run has taken so much that the next one should go on. */
+  isFull(): boolean {
+    return this.updates >= UPDATES_PER_RUN || workflowInfo().continueAsNewSuggested || this.overflow() !== null;
+  }
+
+  /** The parts of the record that should move to the store, or null while it is small. */
+  overflow() {
+    const { task, attempts, archived } = this.state;
+    if (task.activities.length <= 2 * KEPT_ACTIVITIES && attempts.length <= 2 * KEPT_ATTEMPTS) return null;
+    const oldActivities = task.activities.slice(0, -KEPT_ACTIVITIES);
+    const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS);
+    return {
+      entries: [
+        ...oldActivities.map((body) => ({ kind: 'activity' as const, id: body.id, body })),
+        ...oldAttempts.map((body) => ({ kind: 'attempt' as const, id: body.attemptId, body })),
+      ],
+      /** Drops what was moved from the state as it is by then. */
+      drop: (state: Carried): Carried => ({
+        ...state,
+        task: { ...state.task, activities: state.task.activities.slice(oldActivities.length) },
+        attempts: state.attempts.slice(oldAttempts.length),
+        archived: {
+          activities: archived.activities + oldActivities.length,
+          attempts: archived.attempts + oldAttempts.length,
+        },
+      }),
+    };
+  }
+
+  private show(): void {
+    setCurrentDetails(whyOf(this.state, this.phase).sentence);
+  }
+}
+
+/** Opens the record that a phase was started with; bad input ends the workflow at once. */
+export function openRecord(phase: PhaseType, input: PhaseInput): TaskRecord {
+  const parsed = phaseInputSchema.safeParse(input);
+  if (!parsed.success) return refuse(invalidArgument(parsed.error));
+  const given = parsed.data;
+  if ('carried' in given) return new TaskRecord(phase, given.carried);
+  const carried = newCarried(given.create);
+  if (!('dispatch' in given)) return new TaskRecord(phase, carried);
+  const { dispatch, attemptId } = given;
+  const step = dispatchTask(carried, { dispatch, attemptId, at: now() });
+  return isRefusal(step) ? refuse(step) : new TaskRecord(phase, step.carried);
+}

@@ -1,0 +1,128 @@
+import type { RunReport } from '../../contract/activities';
+import type { Incident } from '../../contract/incident';
+import { FAILURES } from '../../contract/failures';
+import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
+import type { Receipt } from '../../contract/receipt';
+import { transit } from './transitions';
+
+/** Who the engine's own transitions are recorded for. */
+const ENGINE = 'perdure';
+
+export const currentAttempt = (carried: Carried): Attempt | undefined => carried.attempts.at(-1);
+
+/** Changes the last attempt. */
+export function amendAttempt(carried: Carried, change: Partial<Attempt>): Carried {
+  const attempt = currentAttempt(carried);
+  if (attempt === undefined) return carried;
+  return { ...carried, attempts: [...carried.attempts.slice(0, -1), { ...attempt, ...change }] };
+}
+
+/** Tokens of this attempt alone: a thread's usage is a running total (CX-18). */
+function usageOf(carried: Carried, report: RunReport): Usage | null {
+  const total = report.threadUsage;
+  if (total === null) return null;
+  const before = carried.attempts
+    .slice(0, -1)
+    .findLast(({ threadId, threadUsage }) => threadId === report.threadId && threadUsage !== null)?.threadUsage;
+  const since = (key: keyof Usage) => Math.max(0, total[key] - (before?.[key] ?? 0));
+  return {
+    inputTokens: since('inputTokens'),
+    cachedInputTokens: since('cachedInputTokens'),
+    outputTokens: since('outputTokens'),
+  };
+}
+
+/** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
+export function settle(carried: Carried, report: RunReport, at: string): Carried {
+  const { outcome, code, error, threadId, ...rest } = report;
+  const attempt = currentAttempt(carried);
+  if (attempt === undefined) return carried;
+  const thread = threadId ?? attempt.threadId;
+  const ended = amendAttempt(carried, {
+    ...rest,
+    outcome,
+    code,
+    error,
+    threadId: thread,
+    codexHome: report.codexHome ?? attempt.codexHome,
+    usage: usageOf(carried, report),
+    executionResultId: `result:${attempt.attemptId}`,
+  });
+  const bound: Carried = {
+    ...ended,
+    intent: null,
+    stop: null,
+    task: { ...ended.task, context: { ...ended.task.context, ...(thread !== null && { thread_id: thread }) } },
+  };
+  return conclude(bound, report, at);
+}
+
+function conclude(carried: Carried, { outcome, code, error, warnings }: RunReport, at: string): Carried {
+  const attempt = currentAttempt(carried);
+  if (attempt === undefined) return carried;
+  if (outcome === 'interrupted_owner') {
+    return addIncident(carried, { code: 'interrupted_owner', at, evidence: warnings });
+  }
+  if (carried.task.status !== 'in_progress' || outcome === 'completed') return carried;
+  const stamp = { at, actor: ENGINE };
+  const executionResultId = attempt.executionResultId ?? undefined;
+  const about = { attemptId: attempt.attemptId, code };
+  if (outcome === 'stopped') {
+    const detail = { type: 'interrupted', reason: 'user_stop', ...about };
+    return transit(carried, { to: 'interrupted', summary: 'stopped by a user', detail, executionResultId }, stamp);
+  }
+  const fields = { failureReason: `${code ?? 'RUN_FAILED'}: ${error ?? FAILURES.RUN_FAILED.hint}` };
+  const detail = { type: 'failed', ...about };
+  return transit(carried, { to: 'failed', summary: 'the run failed', detail, fields, executionResultId }, stamp);
+}
+
+/** Records the outcome of a successful run by its acceptance criteria, as the caller that `run` is. */
+export function concludeByCriteria(carried: Carried, criteria: CriterionResult[], at: string): Carried {
+  const judged = amendAttempt(carried, { criteria });
+  const attempt = currentAttempt(judged);
+  if (attempt === undefined || judged.task.status !== 'in_progress') return judged;
+  const executionResultId = attempt.executionResultId ?? undefined;
+  const stamp = { at, actor: attempt.actor };
+  const unmet = criteria.filter(({ met }) => !met);
+  if (unmet.length === 0) {
+    const fields = { result: attempt.observation?.text.slice(0, 4_000).trim() || 'completed' };
+    const detail = { type: 'completed', attemptId: attempt.attemptId };
+    const to = judged.task.requireReview ? 'review' : 'completed';
+    return transit(judged, { to, summary: to, detail, fields, executionResultId }, stamp);
+  }
+  const error = `not met: ${unmet.map(({ command }) => command).join('; ')}`.slice(0, 1_000);
+  const failed = amendAttempt(judged, { code: 'CRITERIA_NOT_MET', error });
+  const detail = { type: 'failed', attemptId: attempt.attemptId, code: 'CRITERIA_NOT_MET' };
+  const fields = { failureReason: `CRITERIA_NOT_MET: ${error}` };
+  return transit(failed, { to: 'failed', summary: 'acceptance not met', detail, fields, executionResultId }, stamp);
+}
+
+/** Appends an incident about the last attempt; a record keeps the last hundred (RC-11). */
+export function addIncident(carried: Carried, incident: Pick<Incident, 'code' | 'at' | 'evidence'>): Carried {
+  const subject = currentAttempt(carried)?.attemptId ?? '';
+  const id = `incident:${incident.code}:${subject}`;
+  if (carried.incidents.some((known) => known.id === id)) return carried;
+  return { ...carried, incidents: [...carried.incidents, { id, subject, decidedAt: null, ...incident }].slice(-100) };
+}
+
+/** Notes that a receipt of the last attempt is in the store. */
+export function addReceipt(carried: Carried, receipt: Receipt): Carried {
+  const receipts = currentAttempt(carried)?.receipts ?? [];
+  return amendAttempt(carried, { receipts: [...receipts, receipt] });
+}
+
+/** Fails a task whose executor is proven gone (OR2), on behalf of whoever dispatched it. */
+export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: string; actor: string }): Carried {
+  const reason = `no_executor: no run executes this task any more (${evidence.join('; ')})`.slice(0, 2_000);
+  const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? stamp.at }));
+  return transit(
+    { ...carried, incidents },
+    {
+      to: 'failed',
+      summary: 'the executor is gone',
+      detail: { type: 'failed', code: 'no_executor' },
+      fields: { failureReason: reason },
+    },
+    stamp,
+  );
+}

@@ -1,0 +1,84 @@
+import type { UpdateDefinition } from '@temporalio/common';
+import { setHandler } from '@temporalio/workflow';
+import type { z } from 'zod';
+import { invalidArgument, type Failure } from '../../contract/failures';
+import type { Carried } from '../../contract/run';
+import { now, type TaskRecord } from './record';
+import { refuse } from './refusal';
+import { digestOf, recall, remember } from './requests';
+import { isRefusal, type Step } from './transitions';
+
+type RequestSchema = z.ZodType<{ requestId?: string | undefined }>;
+type Answer = Carried['requests'][number]['answer'];
+
+/** How a phase takes one kind of update. */
+interface UpdateRule<S extends RequestSchema, A> {
+  readonly schema: S;
+  /** Refuses before anything enters history; null lets the update in. */
+  check(input: z.output<S>): Failure | null;
+  /** Answers the accepted update; throws a refusal that only came out later. */
+  accept(input: z.output<S>): Promise<A>;
+}
+
+/** Registers an update whose repetition by request id gives the first answer and has no second effect (GN9, GN10). */
+export function update<S extends RequestSchema, A extends object>(
+  record: TaskRecord,
+  definition: UpdateDefinition<A, [z.input<S>]>,
+  rule: UpdateRule<S, A>,
+): void {
+  const inFlight = new Map<string, Promise<A>>();
+  const answerOnce = async (input: z.output<S>): Promise<A> => {
+    const answer = await rule.accept(input);
+    const digest = digestOf(definition.name, input);
+    record.commit(remember(record.carried, input, { digest, answer: answer as Answer }));
+    return answer;
+  };
+  const handler = (raw: z.input<S>): Promise<A> => {
+    record.countUpdate();
+    const input = rule.schema.parse(raw);
+    const known = recall(record.carried, input, digestOf(definition.name, input));
+    if (known !== null) return Promise.resolve('answer' in known ? (known.answer as A) : refuse(known));
+    const { requestId } = input;
+    if (requestId === undefined) return answerOnce(input);
+    const answer = inFlight.get(requestId) ?? answerOnce(input).finally(() => inFlight.delete(requestId));
+    inFlight.set(requestId, answer);
+    return answer;
+  };
+  const validator = (raw: z.input<S>): void => {
+    const parsed = rule.schema.safeParse(raw);
+    if (!parsed.success) refuse(invalidArgument(parsed.error));
+    const known = recall(record.carried, parsed.data, digestOf(definition.name, parsed.data));
+    if (known !== null && isRefusal(known)) refuse(known);
+    if (known !== null || inFlight.has(parsed.data.requestId ?? '')) return;
+    const refusal = rule.check(parsed.data);
+    if (refusal !== null) refuse(refusal);
+  };
+  setHandler(definition, handler, { validator });
+}
+
+/** What a pure command needs: its schema, and what it makes of a record. */
+interface Command<S extends RequestSchema, A> {
+  readonly schema: S;
+  perform(carried: Carried, input: z.output<S>, at: string): Step<A>;
+}
+
+/** Registers an update that is one pure command: the validator tries it, the handler commits it. */
+export function command<S extends RequestSchema, A extends object>(
+  record: TaskRecord,
+  definition: UpdateDefinition<A, [z.input<S>]>,
+  { schema, perform }: Command<S, A>,
+): void {
+  update(record, definition, {
+    schema,
+    check(input) {
+      const step = perform(record.carried, input, now());
+      return isRefusal(step) ? step : null;
+    },
+    accept(input) {
+      const step = perform(record.carried, input, now());
+      if (isRefusal(step)) return refuse(step);
+      record.commit(step.carried);
+      return Promise.resolve(step.answer);
+    },
+  });
+}

@@ -1,0 +1,112 @@
+import { SEARCH_ATTRIBUTE, type PhaseType } from '../../contract/names';
+import type { Attempt, Carried } from '../../contract/run';
+import type { Why } from '../../contract/task';
+import type { SearchAttributePair } from '@temporalio/common';
+import { openIncident } from './decisions';
+import { boundThread } from './dispatching';
+import { currentAttempt } from './settling';
+
+/** What an operator has to look at, in one word; `none` when the task needs nobody. */
+export type Attention = 'none' | 'running' | 'stopping' | 'recovery' | 'outcome' | 'review' | 'input' | 'failed';
+
+export const isRunning = ({ intent }: Carried): boolean => intent !== null;
+
+/** Judges what a task needs from its record alone. */
+export function attentionOf(carried: Carried): Attention {
+  const { task, stop } = carried;
+  if (isRunning(carried)) return stop === null ? 'running' : 'stopping';
+  switch (task.status) {
+    case 'in_progress':
+      return openIncident(carried) === undefined ? 'outcome' : 'recovery';
+    case 'review':
+      return 'review';
+    case 'interrupted':
+      return 'input';
+    case 'failed':
+      return 'failed';
+    default:
+      return 'none';
+  }
+}
+
+/** The search attributes that a record stands for. */
+export function attributesOf(carried: Carried): SearchAttributePair[] {
+  const { task } = carried;
+  const project = task.metadata.projectId;
+  const thread = boundThread(task);
+  const keyword = (key: (typeof SEARCH_ATTRIBUTE)[keyof typeof SEARCH_ATTRIBUTE], value: string | null | undefined) =>
+    typeof value === 'string' && value !== '' ? [{ key, value: value.slice(0, 200) }] : [];
+  return [
+    ...keyword(SEARCH_ATTRIBUTE.status, task.status),
+    ...keyword(SEARCH_ATTRIBUTE.tenant, task.tenantId),
+    ...keyword(SEARCH_ATTRIBUTE.agent, task.ownerId),
+    ...keyword(SEARCH_ATTRIBUTE.host, task.workspace.hostId),
+    ...keyword(SEARCH_ATTRIBUTE.attention, attentionOf(carried)),
+    ...keyword(SEARCH_ATTRIBUTE.project, typeof project === 'string' ? project : null),
+    ...keyword(SEARCH_ATTRIBUTE.parent, task.parentId),
+    ...keyword(SEARCH_ATTRIBUTE.thread, thread),
+  ];
+}
+
+/** One sentence about what a task does or waits for, what moves it on, and the facts behind it. */
+export function whyOf(carried: Carried, phase: PhaseType): Why {
+  const { task } = carried;
+  const attempt = currentAttempt(carried);
+  const attention = attentionOf(carried);
+  const [sentence, next] = SENTENCES[attention](carried, attempt);
+  return {
+    sentence,
+    next,
+    phase,
+    status: task.status,
+    since: task.statusSince,
+    attention,
+    facts: [
+      ...(attempt === undefined ? ['no run was ever started'] : attemptFacts(attempt)),
+      ...incidentFacts(carried),
+    ],
+  };
+}
+
+type Sentence = (carried: Carried, attempt: Attempt | undefined) => [string, string];
+
+const SENTENCES: Record<Attention, Sentence> = {
+  none: ({ task }) =>
+    task.status === 'pending'
+      ? ['The task is pending: nobody has dispatched it.', 'dispatch']
+      : [`The task is ${task.status} since ${task.statusSince}.`, 'nothing; dispatch would reopen it'],
+  running: (_, attempt) => [
+    `Attempt ${String(attempt?.number ?? 0)} (${attempt?.mode ?? 'reopen'}) runs on host ${attempt?.hostId ?? '?'}.`,
+    'the end of the run, or stop',
+  ],
+  stopping: ({ stop }) => [
+    `A stop was accepted at ${stop?.at ?? '?'} from ${stop?.actor ?? '?'}; the processes are being ended.`,
+    'the end of the processes',
+  ],
+  recovery: (_, attempt) => [
+    `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
+    'decide, or dispatch (goes on in the same thread)',
+  ],
+  outcome: () => ['The run ended and nobody has recorded the outcome.', 'task complete, task fail, or dispatch again'],
+  review: () => ['The result waits for a review.', 'decide approve or send back'],
+  input: ({ task }) => [
+    `The task is interrupted: ${task.activities.findLast(({ detail }) => detail.to === 'interrupted')?.summary ?? ''}`,
+    'dispatch (resumes it)',
+  ],
+  failed: ({ task }) => [`The task failed: ${task.failureReason ?? ''}`, 'dispatch (retries it)'],
+};
+
+function attemptFacts(attempt: Attempt): string[] {
+  const { attemptId, number, mode, hostId, threadId, outcome, code, requestedAt, endedAt } = attempt;
+  return [
+    `attempt ${String(number)} ${attemptId} (${mode}), asked for at ${requestedAt}`,
+    `host ${hostId}`,
+    `thread ${threadId ?? 'not known yet'}`,
+    outcome === null ? 'not ended' : `ended ${outcome}${code === null ? '' : ` (${code})`} at ${endedAt ?? '?'}`,
+  ];
+}
+
+const incidentFacts = ({ incidents }: Carried): string[] =>
+  incidents
+    .filter(({ decidedAt }) => decidedAt === null)
+    .map(({ id, code, at }) => `open incident ${id}: ${code} at ${at}`);
