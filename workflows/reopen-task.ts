@@ -11,7 +11,7 @@ import { reopenTask as reopen } from './task-record/dispatching';
  */
 export async function reopenTask(input: PhaseInput): Promise<never> {
   const record = openRecord('reopenTask', input);
-  record.conclude(reopen(record.carried, { at: now() }));
+  record.conclude((carried) => reopen(carried, { at: now() }));
   registerHandlers(record);
   const next = record.carried.intent === null ? 'task' : 'dispatchTask';
   return CancellationScope.nonCancellable(() => goOn(record, next));

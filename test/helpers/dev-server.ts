@@ -58,8 +58,11 @@ export class DevServer {
     this.child = spawn(temporalBinary(), ['server', 'start-dev', ...options, ...tuning, ...attributes, ...file], {
       stdio: 'ignore',
     });
+    let hasEnded = false;
+    this.child.once('error', () => (hasEnded = true)).once('exit', () => (hasEnded = true));
     this.connection ??= Connection.lazy({ address: this.address });
-    await until(() => this.answers());
+    await until(async () => hasEnded || (await this.answers()));
+    if (hasEnded) throw new Error(`${temporalBinary()} ended before it answered; run npm run setup`);
   }
 
   /** Ends the server at once, as a power cut would. */

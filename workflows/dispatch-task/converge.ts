@@ -8,7 +8,6 @@ import type { DispatchRule } from '../task-record/handlers';
 import { now, type TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
 import { currentAttempt, failOrphaned } from '../task-record/settling';
-import { isRefusal } from '../task-record/transitions';
 
 /** How a resting task takes a dispatch: one that says `in_progress` has no run here, so its executor is judged first. */
 export function convergeOrphan(record: TaskRecord): DispatchRule {
@@ -31,10 +30,7 @@ export function convergeOrphan(record: TaskRecord): DispatchRule {
         isConverging = true;
         await converge(record, dispatch).finally(() => (isConverging = false));
       }
-      const step = dispatchTask(record.carried, { dispatch, attemptId: uuid4(), at: now() });
-      if (isRefusal(step)) return refuse(step);
-      record.commit(step.carried);
-      return step.answer;
+      return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId: uuid4(), at: now() }));
     },
   };
 }
@@ -52,7 +48,7 @@ async function converge(record: TaskRecord, { actor }: Dispatch): Promise<void> 
       hint: `The task is in_progress and its executor is ${verdict.liveness}: ${verdict.evidence.join('; ')}`,
     });
   }
-  record.commit(failOrphaned(record.carried, verdict.evidence, { at: now(), actor }));
+  record.commit((carried) => failOrphaned(carried, verdict.evidence, { at: now(), actor }));
 }
 
 async function judge({ carried }: TaskRecord): Promise<Verdict> {

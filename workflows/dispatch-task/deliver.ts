@@ -20,14 +20,13 @@ interface Run {
 
 /** Gets the current attempt executed and reported; null when this run of the phase is full and the next one adopts it. */
 export async function deliver(record: TaskRecord): Promise<RunReport | null> {
-  const { carried } = record;
-  const attempt = currentAttempt(carried);
-  if (carried.intent?.kind !== 'run' || attempt === undefined) {
+  const { intent, stop } = record.carried;
+  const attempt = currentAttempt(record.carried);
+  if (intent?.kind !== 'run' || attempt === undefined) {
     throw new Error('dispatchTask was entered without an attempt to run');
   }
-  const { isHandedOver } = carried.intent;
-  if (carried.stop !== null && !isHandedOver) return unstartedReport('stopped', 'user_stopped', now());
-  record.conclude({ ...carried, intent: { ...carried.intent, isHandedOver: true } });
+  if (stop !== null && !intent.isHandedOver) return unstartedReport('stopped', 'user_stopped', now());
+  record.conclude((carried) => ({ ...carried, intent: { ...intent, isHandedOver: true } }));
   const run = await startRun(orderOf(record, attempt), attempt);
   const stopping = stopWhenAsked(record, attempt);
   const report = await Promise.race([run.report, condition(() => record.isFull()).then(() => 'full' as const)]);

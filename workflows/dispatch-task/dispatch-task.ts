@@ -21,10 +21,10 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
   return CancellationScope.nonCancellable(async () => {
     const report = await deliver(record);
     if (report === null) return goOn(record, 'dispatchTask');
-    record.conclude(settle(record.carried, report, now()));
+    record.conclude((carried) => settle(carried, report, now()));
     await queueResultReceipt(record);
     await judgeByCriteria(record);
-    record.conclude(amendAttempt(record.carried, { settledAt: now() }));
+    record.conclude((carried) => amendAttempt(carried, { settledAt: now() }));
     return goOn(record, 'task');
   });
 }

@@ -11,7 +11,7 @@ export async function judgeByCriteria(record: TaskRecord): Promise<void> {
   const isOpen = attempt?.completion === 'criteria' && attempt.outcome === 'completed';
   if (!isOpen || record.carried.task.status !== 'in_progress') return;
   const results = await checkOnHost(record, attempt.hostId);
-  record.conclude(concludeByCriteria(record.carried, results, now()));
+  record.conclude((carried) => concludeByCriteria(carried, results, now()));
 }
 
 async function checkOnHost({ carried }: TaskRecord, hostId: string): Promise<CriterionResult[]> {

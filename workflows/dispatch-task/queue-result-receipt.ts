@@ -24,12 +24,14 @@ export async function queueResultReceipt(record: TaskRecord): Promise<void> {
     resultRef: `temporal:${workflowId}:${runId}:${attemptId}`,
   };
   try {
-    record.conclude(addReceipt(record.carried, await queueReceipt(order)));
+    const receipt = await queueReceipt(order);
+    record.conclude((carried) => addReceipt(carried, receipt));
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     const { cause } = error;
     const isConflict = cause instanceof ApplicationFailure && cause.type === 'receipt_conflict';
     const code = isConflict ? 'receipt_conflict' : 'receipt_storage_failed';
-    record.conclude(addIncident(record.carried, { code, at: now(), evidence: [cause?.message ?? error.message] }));
+    const evidence = [cause?.message ?? error.message];
+    record.conclude((carried) => addIncident(carried, { code, at: now(), evidence }));
   }
 }

@@ -25,7 +25,9 @@ export function onCancellation(callback: () => void): void {
 export function stopOnCancellation(record: TaskRecord): void {
   onCancellation(() => {
     const stop = { actor: 'operator (workflow cancel)', reason: 'the workflow was cancelled' };
-    const step = requestStop(record.carried, stop, now());
-    if (!isRefusal(step)) record.commit(step.carried);
+    record.commit((carried) => {
+      const step = requestStop(carried, stop, now());
+      return isRefusal(step) ? carried : step.carried;
+    });
   });
 }

@@ -18,7 +18,7 @@ export async function goOn(record: TaskRecord, next: PhaseType): Promise<never> 
   if (overflow !== null) {
     const { tenantId, id } = record.carried.task;
     await archiveEntries({ task: { tenantId, taskId: id }, entries: overflow.entries });
-    record.conclude(overflow.drop(record.carried));
+    record.conclude(overflow.drop);
   }
   await condition(allHandlersFinished);
   const continueAs = makeContinueAsNewFunc<(input: PhaseInput) => Promise<unknown>>({

@@ -5,7 +5,7 @@ import { newCarried, phaseInputSchema, type PhaseInput } from '../../contract/ne
 import type { Carried } from '../../contract/run';
 import { dispatchTask } from './dispatching';
 import { refuse } from './refusal';
-import { isRefusal } from './transitions';
+import { isRefusal, type Step } from './transitions';
 import { attributesOf, whyOf } from './view';
 
 /** Updates that one run takes before it rolls over; the server's limit is 2,000. */
@@ -34,21 +34,31 @@ export class TaskRecord {
     return this.state;
   }
 
-  /** Takes a new state in; search attributes follow unless the phase is about to change, which sets them anyway. */
-  commit(state: Carried): void {
-    this.state = state;
-    this.show();
-    if (this.phase === 'task' && state.intent !== null) return;
-    const attributes = JSON.stringify(attributesOf(state));
+  /**
+   * Changes the state as it is now; search attributes follow unless the phase is about to change, which sets them
+   * anyway. It takes a function, because a state that was read before an await has missed the updates since.
+   */
+  commit(change: (carried: Carried) => Carried): void {
+    this.conclude(change);
+    if (this.phase === 'task' && this.state.intent !== null) return;
+    const attributes = JSON.stringify(attributesOf(this.state));
     if (attributes === this.published) return;
     this.published = attributes;
-    upsertSearchAttributes(attributesOf(state));
+    upsertSearchAttributes(attributesOf(this.state));
   }
 
-  /** Takes a new state in that the end of this phase makes visible. */
-  conclude(state: Carried): void {
-    this.state = state;
+  /** Changes the state as it is now in a way that the end of this phase makes visible. */
+  conclude(change: (carried: Carried) => Carried): void {
+    this.state = change(this.state);
     this.show();
+  }
+
+  /** Performs a command on the state as it is now, and commits it; throws its refusal. */
+  perform<A>(command: (carried: Carried) => Step<A>): A {
+    const step = command(this.state);
+    if (isRefusal(step)) return refuse(step);
+    this.commit(() => step.carried);
+    return step.answer;
   }
 
   countUpdate(): void {

@@ -30,7 +30,7 @@ export function update<S extends RequestSchema, A extends object>(
   const answerOnce = async (input: z.output<S>): Promise<A> => {
     const answer = await rule.accept(input);
     const digest = digestOf(definition.name, input);
-    record.commit(remember(record.carried, input, { digest, answer: answer as Answer }));
+    record.commit((carried) => remember(carried, input, { digest, answer: answer as Answer }));
     return answer;
   };
   const handler = (raw: z.input<S>): Promise<A> => {
@@ -74,11 +74,6 @@ export function command<S extends RequestSchema, A extends object>(
       const step = perform(record.carried, input, now());
       return isRefusal(step) ? step : null;
     },
-    accept(input) {
-      const step = perform(record.carried, input, now());
-      if (isRefusal(step)) return refuse(step);
-      record.commit(step.carried);
-      return Promise.resolve(step.answer);
-    },
+    accept: (input) => Promise.resolve(record.perform((carried) => perform(carried, input, now()))),
   });
 }

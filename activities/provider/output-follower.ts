@@ -1,0 +1,67 @@
+import { open, stat, type FileHandle } from 'node:fs/promises';
+import { EventReader } from './event-reader';
+import { noEvents, reduceLine, type RunEvents } from './event-reducer';
+import { errorCode } from './thrown';
+
+const CHUNK = 256 * 1024;
+
+/** Reads a provider's growing output file from its beginning into what its events say. */
+export class OutputFollower {
+  readonly events: RunEvents = noEvents();
+  offset = 0;
+  private readonly reader = new EventReader((line) => {
+    reduceLine(this.events, line);
+  });
+  private file: FileHandle | undefined;
+  private buffer: Buffer | undefined;
+
+  constructor(private readonly path: string) {}
+
+  get oversized(): number {
+    return this.reader.oversized;
+  }
+
+  /** Reads up to the present end, at most `limit` bytes; true when it came to the end. */
+  async read(limit: number): Promise<boolean> {
+    if ((await this.sizeBehind()) <= 0) return true;
+    this.file ??= await open(this.path, 'r');
+    this.buffer ??= Buffer.allocUnsafe(CHUNK);
+    for (let taken = 0; taken < limit;) {
+      const { bytesRead } = await this.file.read(this.buffer, 0, CHUNK, this.offset);
+      if (bytesRead === 0) {
+        this.buffer = undefined;
+        return true;
+      }
+      this.offset += bytesRead;
+      taken += bytesRead;
+      this.reader.push(this.buffer.subarray(0, bytesRead));
+    }
+    return false;
+  }
+
+  /** Takes what is left when the provider has ended. */
+  async finish(): Promise<void> {
+    await this.read(Infinity);
+    this.reader.end();
+  }
+
+  async close(): Promise<void> {
+    await this.file?.close();
+    this.file = undefined;
+  }
+
+  /** When the provider last printed something, in epoch milliseconds; null when it never did. */
+  async lastPrintedAt(): Promise<number | null> {
+    if (this.offset === 0) return null;
+    return (await stat(this.path)).mtimeMs;
+  }
+
+  private async sizeBehind(): Promise<number> {
+    try {
+      return (await stat(this.path)).size - this.offset;
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return 0;
+      throw error;
+    }
+  }
+}

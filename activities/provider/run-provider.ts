@@ -1,0 +1,79 @@
+import type { RunOrder, RunReport } from '../../contract/activities';
+import { cliVersion } from './cli-version';
+import { makePrivateDirectory } from './durable-file';
+import { isTaken } from './executor-state';
+import { toProviderFailure } from './failures';
+import { RunFollower } from './follow-run';
+import { noteFollower } from './followers';
+import { OutputFollower } from './output-follower';
+import { ESCALATION, temporalContext, type FollowContext, type ProviderDeps } from './provider-deps';
+import { codexHomeOf, secretValues } from './provider-environment';
+import { readRequest, runPaths, type RunPaths } from './run-directory';
+import { reportRun } from './run-report';
+import { startRun } from './start-run';
+
+const BEAT_MS = 2_000;
+
+interface Followed {
+  readonly deps: ProviderDeps;
+  readonly order: RunOrder;
+  readonly paths: RunPaths;
+  readonly context: FollowContext;
+}
+
+async function followToReport({ deps, order, paths, context }: Followed): Promise<RunReport> {
+  const { env, hostId, escalation = ESCALATION } = deps;
+  const read = readRequest(paths);
+  const request = read.kind === 'found' ? read.value : null;
+  const codexHome = request?.codexHome ?? codexHomeOf(env, order.codexHome);
+  const version = request === null ? null : cliVersion(request.command, { PATH: env['PATH'], CODEX_HOME: codexHome });
+  const output = new OutputFollower(paths.stdout);
+  try {
+    const end = await new RunFollower({ order, paths, output, context, escalation }).follow();
+    return await reportRun(order, output, {
+      ...end,
+      paths,
+      hostId,
+      codexHome,
+      workspacePath: request?.cwd ?? null,
+      cliVersion: await version,
+      secrets: secretValues(env, codexHome),
+    });
+  } finally {
+    await output.close();
+  }
+}
+
+/** Starts an attempt with a sign of life meanwhile: making a worktree of a large repository takes its time. */
+async function startWithBeats({ deps, order, paths, context }: Followed): Promise<RunReport | null> {
+  const details = { offset: 0, threadId: null, usage: null, lastActivityAt: null, toolRunning: false };
+  const timer = setInterval(() => {
+    context.heartbeat(details);
+  }, BEAT_MS);
+  try {
+    return await startRun(deps, order, paths);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/**
+ * Starts an attempt or adopts it, and follows it to its end: idempotent by attempt id, at most one provider process.
+ * When it is cancelled it lets go of the attempt and leaves the provider alone.
+ */
+export async function runProvider(deps: ProviderDeps, order: RunOrder): Promise<RunReport> {
+  const context = (deps.context ?? temporalContext)();
+  let forget: (() => void) | undefined;
+  try {
+    const paths = runPaths(deps.home, order.attemptId);
+    makePrivateDirectory(paths.directory);
+    forget = noteFollower(deps.home, order.attemptId, context.activity);
+    const followed = { deps, order, paths, context };
+    const refused = isTaken(paths) ? null : await startWithBeats(followed);
+    return refused ?? (await followToReport(followed));
+  } catch (error) {
+    throw toProviderFailure(error, context.isShuttingDown());
+  } finally {
+    forget?.();
+  }
+}

@@ -1,0 +1,119 @@
+import { open } from 'node:fs/promises';
+import type { RunOrder, RunReport } from '../../contract/activities';
+import { OBSERVATION_BYTES, type Observation } from '../../contract/run';
+import { cutUtf8 } from '../../contract/text';
+import { replaceFile } from './durable-file';
+import type { OutputFollower } from './output-follower';
+import { plainText, storable } from './plain-text';
+import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-directory';
+import { identityProblem, judgeRun, type Verdict } from './verdict';
+
+const STDERR_TAIL = 64 * 1024;
+
+/** What is known about a run besides what it printed. */
+export interface RunFacts {
+  readonly paths: RunPaths;
+  readonly hostId: string;
+  readonly codexHome: string | null;
+  readonly workspacePath: string | null;
+  readonly cliVersion: string | null;
+  readonly secrets: readonly string[];
+  readonly exit: ExitRecord | null;
+  readonly startedAt: string | null;
+  readonly warnings: string[];
+}
+
+/** Last bytes of a file as text; empty when there is none. */
+async function tailOf(path: string): Promise<string> {
+  try {
+    const file = await open(path, 'r');
+    try {
+      const { size } = await file.stat();
+      const length = Math.min(size, STDERR_TAIL);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+      return buffer.toString('utf8', 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch {
+    return '';
+  }
+}
+
+function observe(text: string, { paths, hostId }: RunFacts, attemptId: string): Observation {
+  const whole = storable(text);
+  const bytes = Buffer.byteLength(whole);
+  if (bytes <= OBSERVATION_BYTES) return { text: whole, bytes };
+  replaceFile(paths.lastMessage, whole, { isDurable: true });
+  return { text: cutUtf8(whole, OBSERVATION_BYTES), bytes, ref: `run:${hostId}/${attemptId}/last-message.txt` };
+}
+
+function warningsOf(output: OutputFollower, facts: RunFacts, verdict: Verdict): string[] {
+  const { events, oversized } = output;
+  const counted = (count: number, sentence: string): string[] => (count > 0 ? [`${String(count)} ${sentence}`] : []);
+  return [
+    ...facts.warnings,
+    ...counted(events.sandboxFailures, 'commands failed because the sandbox could not start (sandbox unavailable)'),
+    ...counted(oversized, 'lines of the output were longer than the limit and were dropped'),
+    ...counted(events.unreadable, 'lines of the output were no readable events'),
+    ...(verdict.code === 'user_stopped' && facts.exit?.forced === true
+      ? ['the provider did not end when asked to']
+      : []),
+    ...events.notices.map((notice) => plainText(notice, facts.secrets)),
+  ];
+}
+
+/** Makes the report of a run that is over, from its files. */
+export async function reportRun(order: RunOrder, output: OutputFollower, facts: RunFacts): Promise<RunReport> {
+  const { exit, paths } = facts;
+  const { events } = output;
+  const stderr = await tailOf(paths.stderr);
+  const traces = {
+    exit,
+    stop: pendingStop(paths),
+    events,
+    oversized: output.oversized,
+    printed: output.offset,
+    stderr,
+  };
+  const verdict = judgeRun(traces, order);
+  // Nothing is taken from a run of another thread.
+  const isOurs = identityProblem(order, events.threadIds) === null;
+  return {
+    ...verdict,
+    error: verdict.error === null ? null : plainText(verdict.error, facts.secrets),
+    threadId: isOurs ? (events.threadIds[0] ?? null) : order.threadId,
+    codexHome: facts.codexHome,
+    workspacePath: facts.workspacePath,
+    cliVersion: facts.cliVersion,
+    observation: isOurs && events.lastMessage !== null ? observe(events.lastMessage, facts, order.attemptId) : null,
+    threadUsage: isOurs ? events.usage : null,
+    exit:
+      exit === null || exit.startedAt === null ? null : { code: exit.code, signal: exit.signal, forced: exit.forced },
+    startedAt: exit?.startedAt ?? facts.startedAt,
+    endedAt: exit?.endedAt ?? new Date().toISOString(),
+    spawns: exit?.spawnError ? 0 : countSpawns(paths),
+    strays: exit?.strays ?? 0,
+    warnings: warningsOf(output, facts, verdict),
+  };
+}
+
+/** Report of an attempt that was refused before any process was started. */
+export function refusedReport(order: RunOrder, verdict: Verdict): RunReport {
+  return {
+    ...verdict,
+    error: verdict.error === null ? null : plainText(verdict.error, []),
+    threadId: order.threadId,
+    codexHome: order.codexHome,
+    workspacePath: null,
+    cliVersion: null,
+    observation: null,
+    threadUsage: null,
+    exit: null,
+    startedAt: null,
+    endedAt: new Date().toISOString(),
+    spawns: 0,
+    strays: 0,
+    warnings: [],
+  };
+}

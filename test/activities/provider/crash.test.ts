@@ -1,0 +1,159 @@
+import { CancelledFailure } from '@temporalio/common';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { signalProcess } from '../../../activities/provider/process-ending';
+import { markedProcesses } from '../../../activities/provider/marked-processes';
+import { identityOf, isSameProcess, type ProcessIdentity } from '../../../activities/provider/process-identity';
+import { probeRun } from '../../../activities/provider/probe-run';
+import { readRunner, type RunnerRecord } from '../../../activities/provider/run-directory';
+import { runProvider } from '../../../activities/provider/run-provider';
+import { stopRun } from '../../../activities/provider/stop-run';
+import { RUNNER_MARK } from '../../../contract/marks';
+import type { RunOrder } from '../../../contract/activities';
+import {
+  createProviderHost,
+  done,
+  quietContext,
+  say,
+  thread,
+  THREAD,
+  type ProviderHost,
+} from '../../helpers/provider-host';
+import { until } from '../../helpers/until';
+
+const FOREVER = { sleep: 600_000 };
+
+describe('an attempt that loses a process', () => {
+  let host: ProviderHost;
+  beforeEach(() => {
+    host = createProviderHost();
+  });
+  afterEach(() => host.dispose());
+
+  const starts = (): number => host.agentLog().filter((entry) => entry.started === true).length;
+  const kill = (identity: ProcessIdentity): boolean => process.kill(identity.pid, 'SIGKILL');
+  async function running(order: RunOrder): Promise<RunnerRecord> {
+    await until(() => starts() > 0);
+    return until(() => {
+      const record = readRunner(host.paths(order));
+      return record.kind === 'found' && record.value;
+    });
+  }
+
+  it('goes on under the follower when the runner is killed, to its honest end (DF row 3)', async () => {
+    const order = host.order([thread(), { sleep: 2_500 }, say('outlived'), done()]);
+    const run = runProvider(host.deps, order);
+    const { runner } = await running(order);
+    kill(runner);
+    const report = await run;
+    expect(report).toMatchObject({ outcome: 'completed', exit: null, observation: { text: 'outlived' }, spawns: 1 });
+    expect(report.warnings).toContain('the runner died before it could record an exit');
+    expect(starts()).toBe(1);
+  });
+
+  it('is interrupted_owner when runner and provider are killed, and is never started again (DF row 5)', async () => {
+    const order = host.order([thread(), say('half a thought'), FOREVER]);
+    const run = runProvider(host.deps, order);
+    const { runner, provider } = await running(order);
+    kill(runner);
+    kill(provider);
+    const expected = {
+      outcome: 'interrupted_owner',
+      code: 'interrupted_owner',
+      threadId: THREAD,
+      exit: null,
+      spawns: 1,
+    };
+    expect(await run).toMatchObject({ ...expected, observation: { text: 'half a thought' } });
+    expect(await runProvider(host.deps, order)).toMatchObject(expected);
+    expect(starts()).toBe(1);
+  });
+
+  it('has its strays ended when the runner died and then the provider', async () => {
+    const order = host.order([thread(), { daemon: 600 }, FOREVER]);
+    const run = runProvider(host.deps, order);
+    const { runner, provider } = await running(order);
+    const daemon = await until(() => host.agentLog().find((entry) => entry.daemon !== undefined)?.daemon);
+    kill(runner);
+    kill(provider);
+    expect(await run).toMatchObject({ outcome: 'interrupted_owner' });
+    expect(identityOf(daemon)).toBeUndefined();
+  });
+
+  it('can still be stopped when the runner is dead (US-4)', async () => {
+    const order = host.order([{ ignore: ['SIGINT', 'SIGTERM'] }, thread(), { daemon: 600 }, FOREVER]);
+    const run = runProvider(host.deps, order);
+    const { runner, provider } = await running(order);
+    await until(() => host.agentLog().some((entry) => entry.daemon !== undefined));
+    kill(runner);
+    expect(await stopRun(host.deps, { attemptId: order.attemptId, reason: 'user' })).toEqual({ ended: true });
+    expect(isSameProcess(provider)).toBe('dead');
+    expect(await run).toMatchObject({ outcome: 'stopped', code: 'user_stopped', spawns: 1 });
+  });
+
+  it('keeps its time limit when the runner is dead (DW-13)', async () => {
+    const limits = { timeMs: 3_000, inactivityMs: 60_000, startMs: 60_000, outputBytes: 1_000_000 };
+    const order = host.order([thread(), FOREVER], { limits });
+    const run = runProvider(host.deps, order);
+    const { runner, provider } = await running(order);
+    kill(runner);
+    expect(await run).toMatchObject({ outcome: 'failed', code: 'time_budget' });
+    expect(isSameProcess(provider)).toBe('dead');
+  });
+
+  it.each([0, 20, 40, 60, 80, 100, 120, 160])(
+    'is started once at most, with its runner killed after %d ms',
+    async (ms) => {
+      const order = host.order([thread(), { sleep: 200 }, say('whole'), done()]);
+      const run = runProvider(host.deps, order);
+      const runners = () => markedProcesses(RUNNER_MARK, order.attemptId);
+      await until(() => runners().length > 0);
+      await sleep(ms);
+      for (const runner of runners()) signalProcess(runner, 'SIGKILL');
+      const { outcome, spawns } = await run;
+      expect(['completed', 'interrupted_owner']).toContain(outcome);
+      expect(spawns).toBeLessThanOrEqual(1);
+      expect(starts()).toBeLessThanOrEqual(spawns);
+      if (outcome === 'completed') expect(starts()).toBe(1);
+    },
+  );
+
+  it('is handed over at once by a worker that shuts down, the provider untouched (DW-14)', async () => {
+    const order = host.order([thread(), { sleep: 1_500 }, say('adopted'), done()]);
+    let cancel: (error: Error) => void = () => undefined;
+    const cancelled = new Promise<never>((_resolve, reject) => {
+      cancel = reject;
+    });
+    const context = () => quietContext({ cancelled, isShuttingDown: () => true });
+    const run = runProvider({ ...host.deps, context }, order);
+    const { provider } = await running(order);
+    cancel(new CancelledFailure('WORKER_SHUTDOWN'));
+    await expect(run).rejects.toMatchObject({
+      type: 'detached',
+      nonRetryable: false,
+      nextRetryDelay: expect.anything(),
+    });
+    expect(isSameProcess(provider)).toBe('alive');
+    expect(readdirSync(join(host.deps.home, 'followers'))).toEqual([]);
+    expect(await runProvider(host.deps, order)).toMatchObject({
+      outcome: 'completed',
+      observation: { text: 'adopted' },
+    });
+    expect(starts()).toBe(1);
+  });
+
+  it('is let go of when the workflow cancels the activity: detaching is not stopping (US-12)', async () => {
+    const order = host.order([thread(), FOREVER]);
+    let cancel: (error: Error) => void = () => undefined;
+    const cancelled = new Promise<never>((_resolve, reject) => {
+      cancel = reject;
+    });
+    const run = runProvider({ ...host.deps, context: () => quietContext({ cancelled }) }, order);
+    const { provider } = await running(order);
+    cancel(new CancelledFailure('CANCELLED'));
+    await expect(run).rejects.toBeInstanceOf(CancelledFailure);
+    expect(isSameProcess(provider)).toBe('alive');
+    expect(probeRun(host.deps, { attemptId: order.attemptId, threadId: null, codexHome: null }).liveness).toBe('alive');
+  });
+});

@@ -1,0 +1,97 @@
+import { inspect } from 'node:util';
+import { Client } from '@temporalio/client';
+import {
+  DefaultLogger,
+  makeTelemetryFilterString,
+  Runtime,
+  type LogEntry,
+  type NativeConnection,
+  type Worker,
+} from '@temporalio/worker';
+import { loadWorkerConfig, type Env, type WorkerConfig, type WorkerRole } from './config';
+import { connectWorker } from './connection';
+import { createHostWorker } from './host';
+import { createOrchestratorWorker } from './orchestrator';
+import { startReclaim } from './reclaim';
+import { ensureSearchAttributes } from './search-attributes';
+import { shutdownSignal } from './shutdown-signal';
+
+export interface WorkersReady {
+  readonly role: WorkerRole;
+  readonly address: string;
+  readonly namespace: string;
+  readonly hostId: string;
+}
+
+export interface WorkersOptions {
+  readonly role: WorkerRole;
+  readonly env: Env;
+  readonly onReady: (ready: WorkersReady) => void;
+}
+
+/**
+ * Makes this process the workers of a role and resolves when it was told to end (SIGINT, SIGTERM, or a parent's IPC
+ * channel that closed) and all runs are handed over. Rejects when a worker cannot start or fails.
+ */
+export async function runWorkers({ role, env, onReady }: WorkersOptions): Promise<void> {
+  quietRuntime();
+  const ending = shutdownSignal();
+  const config = await loadWorkerConfig(env);
+  const connection = await connectWorker(config.plan, { signal: ending }).catch((error: unknown) => {
+    if (ending.aborted) return undefined;
+    throw error;
+  });
+  if (connection === undefined) return;
+  try {
+    await ensureSearchAttributes(connection, config.plan.namespace);
+    const workers = await createWorkers(role, config, connection);
+    const { address, namespace } = config.plan;
+    const client = new Client({ connection, namespace });
+    const running = runUntil(ending, workers);
+    onReady({ role, address, namespace, hostId: config.home.hostId });
+    const reclaim = role === 'orchestrator' ? undefined : startReclaim({ home: config.home.path, client });
+    await running.finally(() => reclaim?.stop());
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Logs warnings to stderr; signals are ours to handle. */
+function quietRuntime(): void {
+  Runtime.install({
+    logger: new DefaultLogger('WARN', log),
+    shutdownSignals: [],
+    telemetryOptions: {
+      logging: { filter: makeTelemetryFilterString({ core: 'WARN', other: 'ERROR' }), forward: {} },
+    },
+  });
+}
+
+/** Warnings of the SDK that tell of nothing wrong: a host worker runs no workflows, a server may end before we do. */
+const HARMLESS = ['No workflows registered', 'shutdown_worker rpc errored'];
+
+function log({ level, message, meta, timestampNanos }: LogEntry): void {
+  if (HARMLESS.some((start) => message.startsWith(start))) return;
+  const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
+  process.stderr.write(`${at} ${level} ${message} ${inspect(meta ?? {}, { breakLength: Infinity })}\n`);
+}
+
+async function createWorkers(role: WorkerRole, config: WorkerConfig, connection: NativeConnection): Promise<Worker[]> {
+  const workers: Worker[] = [];
+  if (role !== 'host') workers.push(await createOrchestratorWorker(config, connection));
+  if (role !== 'orchestrator') workers.push(await createHostWorker(config, connection));
+  return workers;
+}
+
+/** Runs all workers; when one fails, the others hand over and the failure is thrown. */
+async function runUntil(ending: AbortSignal, workers: Worker[]): Promise<void> {
+  const stop = (): void => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const runs = workers.map((worker) => worker.run());
+  for (const run of runs) run.catch(stop);
+  if (ending.aborted) stop();
+  else ending.addEventListener('abort', stop, { once: true });
+  const failed = (await Promise.allSettled(runs)).find((run) => run.status === 'rejected');
+  if (failed) throw failed.reason;
+}

@@ -1,0 +1,74 @@
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { watchDirectory } from '../../activities/provider/directory-watch';
+import { familyOf, markedProcesses } from '../../activities/provider/marked-processes';
+import { escalate, type StopSignal } from '../../activities/provider/process-ending';
+import type { ProcessIdentity } from '../../activities/provider/process-identity';
+import { pendingStop, type ExitRecord, type RunPaths, type RunRequest } from '../../activities/provider/run-directory';
+import { ATTEMPT_MARK } from '../../contract/marks';
+import type { ProviderProcess } from './provider-process';
+
+const LOOK_MS = 250;
+
+export interface Supervised {
+  readonly paths: RunPaths;
+  readonly request: RunRequest;
+  readonly provider: ProviderProcess;
+  readonly identity: ProcessIdentity;
+  readonly startedAt: string;
+  readonly termination: AbortSignal;
+}
+
+type Cause = Pick<ExitRecord, 'reason' | 'stopReason'>;
+const NO_CAUSE: Cause = { reason: null, stopReason: null };
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function causeToEnd({ paths, request, startedAt, termination }: Supervised): Cause {
+  const stopReason = pendingStop(paths);
+  if (stopReason !== null) return { reason: 'stop', stopReason };
+  if (termination.aborted) return { reason: 'stop', stopReason: 'terminated' };
+  if (Date.now() >= Date.parse(startedAt) + request.timeMs) return { ...NO_CAUSE, reason: 'deadline' };
+  const printed = sizeOf(paths.stdout) + sizeOf(paths.stderr);
+  return printed > request.outputBytes ? { ...NO_CAUSE, reason: 'output_limit' } : NO_CAUSE;
+}
+
+/** Watches until the provider ends, or ends it for a cause; `noted` lists the processes to look after then. */
+export async function superviseProvider(run: Supervised) {
+  const { paths, request, provider, identity, termination } = run;
+  const noted = new Map<number, ProcessIdentity>();
+  // The agent's commands have groups of their own and may drop the mark: parent links are only there while it lives.
+  const note = (): void => {
+    const seen = [...familyOf(identity), ...markedProcesses(ATTEMPT_MARK, request.attemptId)];
+    for (const found of seen) noted.set(found.pid, found);
+  };
+  const sent: StopSignal[] = [];
+  const send = (signal: StopSignal): void => {
+    note();
+    if (provider.hasEnded()) return;
+    try {
+      process.kill(-provider.pid, signal);
+      sent.push(signal);
+    } catch {
+      // It ended in between.
+    }
+  };
+  const watch = watchDirectory(paths.directory, (name) => name === basename(paths.stop));
+  termination.addEventListener('abort', watch.wake);
+  void provider.ended.then(watch.wake);
+
+  let cause = NO_CAUSE;
+  let forced = false;
+  while (!provider.hasEnded()) {
+    cause = causeToEnd(run);
+    if (cause.reason !== null) {
+      forced = await escalate(send, provider.hasEnded, request.escalation);
+      break;
+    }
+    await watch.next(LOOK_MS);
+  }
+  // A provider that ended by itself just before the signal was not stopped.
+  return { ...(sent.length > 0 ? cause : NO_CAUSE), forced, noted: () => [...noted.values(), ...familyOf(identity)] };
+}
