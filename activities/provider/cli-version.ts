@@ -1,29 +1,24 @@
-import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
-import { promisify } from 'node:util';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 
-const run = promisify(execFile);
-const known = new Map<string, Promise<string | null>>();
-const LONGEST = 100;
+/**
+ * The version of a binary, read from the package that holds it; null when no package says it. The binary itself is
+ * never started for this: every start of a provider is an attempt's, and is counted.
+ */
+export function cliVersion(binary: string): string | null {
+  for (let directory = dirname(binary); directory !== dirname(directory); directory = dirname(directory)) {
+    const version = versionIn(join(directory, 'package.json'));
+    if (version !== null) return version;
+  }
+  return null;
+}
 
-async function ask(binary: string, env: NodeJS.ProcessEnv): Promise<string | null> {
+function versionIn(file: string): string | null {
   try {
-    const { stdout } = await run(binary, ['--version'], { env, cwd: '/', timeout: 10_000, maxBuffer: 64 * 1024 });
-    const line = stdout.split('\n')[0]?.trim() ?? '';
-    return line === '' || line.length > LONGEST ? null : line;
+    const manifest = JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown; version?: unknown };
+    const isCodex = typeof manifest.name === 'string' && manifest.name.startsWith('@openai/codex');
+    return isCodex && typeof manifest.version === 'string' ? `codex-cli ${manifest.version}` : null;
   } catch {
     return null;
   }
-}
-
-/** What a binary says its version is, asked once for each file; null when it does not say. */
-export async function cliVersion(binary: string, env: NodeJS.ProcessEnv): Promise<string | null> {
-  const changed = statSync(binary, { throwIfNoEntry: false })?.mtimeMs;
-  const key = `${binary} ${String(changed)}`;
-  let answer = known.get(key);
-  if (answer === undefined) {
-    answer = ask(binary, env);
-    known.set(key, answer);
-  }
-  return answer;
 }

@@ -17,6 +17,8 @@ export interface RunRequest {
   readonly argv: string[];
   readonly cwd: string;
   readonly codexHome: string;
+  /** Version of the binary when the attempt was made; null when its package does not say. */
+  readonly cliVersion: string | null;
   readonly timeMs: number;
   readonly outputBytes: number;
   readonly escalation: Escalation;
@@ -107,6 +109,7 @@ const isRequest = (value: unknown): value is RunRequest =>
     timeMs: 'number',
     outputBytes: 'number',
   }) &&
+  isNullable(value['cliVersion'], 'string') &&
   Array.isArray(value['argv']) &&
   value['argv'].every((argument) => typeof argument === 'string') &&
   Array.isArray(value['escalation']);

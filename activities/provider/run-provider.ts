@@ -1,5 +1,4 @@
 import type { RunOrder, RunReport } from '../../contract/activities';
-import { cliVersion } from './cli-version';
 import { makePrivateDirectory } from './durable-file';
 import { isTaken } from './executor-state';
 import { toProviderFailure } from './failures';
@@ -26,7 +25,6 @@ async function followToReport({ deps, order, paths, context }: Followed): Promis
   const read = readRequest(paths);
   const request = read.kind === 'found' ? read.value : null;
   const codexHome = request?.codexHome ?? codexHomeOf(env, order.codexHome);
-  const version = request === null ? null : cliVersion(request.command, { PATH: env['PATH'], CODEX_HOME: codexHome });
   const output = new OutputFollower(paths.stdout);
   try {
     const end = await new RunFollower({ order, paths, output, context, escalation }).follow();
@@ -36,7 +34,7 @@ async function followToReport({ deps, order, paths, context }: Followed): Promis
       hostId,
       codexHome,
       workspacePath: request?.cwd ?? null,
-      cliVersion: await version,
+      cliVersion: request?.cliVersion ?? null,
       secrets: secretValues(env, codexHome),
     });
   } finally {

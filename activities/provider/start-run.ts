@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { failureCode } from '../../contract/failures';
+import { cliVersion } from './cli-version';
 import { codexArguments } from './codex-command';
 import { findCodex } from './codex-binary';
 import { watchDirectory } from './directory-watch';
@@ -54,6 +55,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
     argv: codexArguments(order, cwd),
     cwd,
     codexHome,
+    cliVersion: cliVersion(command),
     timeMs: limits.timeMs,
     outputBytes: limits.outputBytes,
     escalation: deps.escalation ?? ESCALATION,

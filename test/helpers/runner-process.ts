@@ -17,6 +17,7 @@ export function prepareRun(host: ProviderHost, steps: unknown[], exact: Partial<
     argv: ['exec', '-'],
     cwd: host.workspace,
     codexHome: host.workspace,
+    cliVersion: null,
     timeMs: 60_000,
     outputBytes: 1024 ** 3,
     escalation: [300, 300],

@@ -35,7 +35,7 @@ describe('run of a provider', () => {
       threadId: THREAD,
       codexHome: host.deps.env['CODEX_HOME'],
       workspacePath: host.workspace,
-      cliVersion: 'scripted-agent 1.0.0',
+      cliVersion: null,
       observation: { text: 'grüße', bytes: 7 },
       threadUsage: { inputTokens: 100, cachedInputTokens: 5, outputTokens: 10 },
       exit: { code: 0, signal: null, forced: false },
