@@ -11,12 +11,12 @@ import { dispatchUpdate } from '../../contract/run';
 import { addActivityUpdate, setStatusUpdate, taskQuery, type ActivityEntry } from '../../contract/task';
 import { DevServer, until } from '../helpers/dev-server';
 import { end, startNode } from '../helpers/process';
+import { compiledFixture } from '../helpers/root';
 import { newTask } from '../helpers/stage';
 
 const PHASE_CHANGES = 200;
 const KILLS = 10;
 const CLIENTS = 6;
-const workerEntry = join(__dirname, '..', '..', 'dist', 'test', 'fixtures', 'fake-worker.js');
 
 /** Sends a request with its id until it is answered, as a client does that lost an answer; refusals are answers. */
 async function insist<T>(send: () => Promise<T>): Promise<T | 'refused'> {
@@ -34,7 +34,7 @@ describe('the chain of phases under fire', () => {
   let server: DevServer;
   let worker: ChildProcess;
   const startWorker = async () => {
-    [worker] = await startNode(workerEntry, [server.address, join(directory, 'store.db'), 'test-host']);
+    [worker] = await startNode(compiledFixture('fake-worker'), [server.address, join(directory, 'store.db'), 'test-host']);
   };
 
   beforeAll(async () => {

@@ -12,9 +12,9 @@ import { attemptsQuery, dispatchUpdate, type Attempt, type Dispatch, type Dispat
 import { taskQuery, type NewTask, type Task } from '../../contract/task';
 import { DevServer, until } from './dev-server';
 import { FakeHost } from './fake-host';
+import { workflowBundle } from './root';
 
 export const HOST = 'test-host';
-const bundle = join(__dirname, '..', '..', 'dist', 'workflow-bundle.js');
 
 export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
   id: `T-${randomUUID().slice(0, 8)}`,
@@ -57,7 +57,7 @@ export class Stage {
       await Worker.create({
         connection,
         taskQueue: ORCHESTRATOR_QUEUE,
-        workflowBundle: { codePath: bundle },
+        workflowBundle,
         activities: createReceiptActivities({ store: this.store, now }),
       }),
       await Worker.create({ connection, taskQueue: hostQueue(HOST), activities: this.host.activities() }),

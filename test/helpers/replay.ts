@@ -1,0 +1,37 @@
+import type { Client } from '@temporalio/client';
+import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { WORKFLOW } from '../../contract/names';
+import { workflowBundle } from './root';
+
+interface History {
+  readonly events?: readonly {
+    readonly workflowExecutionStartedEventAttributes?: { workflowType?: { name?: string } };
+  }[];
+}
+
+/** Reads a recorded history; throws when it is not a whole one of a workflow of ours. */
+export function parseHistory(json: string): History {
+  const history = JSON.parse(json) as History;
+  const type = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name;
+  if (type === undefined) throw new Error('not a history as `temporal workflow show --output json` prints it');
+  if (!Object.values<string>(WORKFLOW).includes(type))
+    throw new Error(`a history of ${type}, which is no workflow of ours`);
+  return history;
+}
+
+/** Replays one history on the bundle that workers load; rejects when the code would decide otherwise. */
+export async function replay(history: unknown, workflowId?: string): Promise<void> {
+  if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
+  await Worker.runReplayHistory({ workflowBundle }, history, workflowId);
+}
+
+/** Replays every run that a server knows of; answers how many of each type there were. */
+export async function replayAll(client: Client): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for await (const { workflowId, runId, type } of client.workflow.list()) {
+    if (!Object.values<string>(WORKFLOW).includes(type)) continue;
+    await replay(await client.workflow.getHandle(workflowId, runId).fetchHistory(), workflowId);
+    counts[type] = (counts[type] ?? 0) + 1;
+  }
+  return counts;
+}
