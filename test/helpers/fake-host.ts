@@ -2,7 +2,10 @@ import { Context } from '@temporalio/activity';
 import type { ProviderActivities, RunOrder, RunReport, SandboxActivities } from '../../contract/activities';
 
 /** A report of a run that succeeded. */
-export function goodReport(order: RunOrder, change: Partial<RunReport> = {}): RunReport {
+export function goodReport(
+  order: Pick<RunOrder, 'attemptId' | 'threadId'>,
+  change: Partial<RunReport> = {},
+): RunReport {
   return {
     outcome: 'completed',
     code: null,
