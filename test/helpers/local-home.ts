@@ -44,13 +44,18 @@ export class LocalHome {
     return { child, ready: readySchema.parse(JSON.parse(line)) };
   }
 
-  /** Ends what is left, the server included, and removes the home. */
-  async remove(): Promise<void> {
+  /** Ends what was started here and still runs. */
+  async endAll(): Promise<void> {
     for (const child of this.children) if (isRunning(child.pid)) child.kill('SIGKILL');
-    const server = this.server();
-    if (server && isRunning(server.pid)) process.kill(server.pid, 'SIGKILL');
     for (const child of this.children)
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  }
+
+  /** Ends what is left, the server included, and removes the home. */
+  async remove(): Promise<void> {
+    await this.endAll();
+    const server = this.server();
+    if (server && isRunning(server.pid)) process.kill(server.pid, 'SIGKILL');
     rmSync(this.path, { recursive: true, force: true, maxRetries: 10 });
   }
 

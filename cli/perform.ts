@@ -1,0 +1,51 @@
+import type { Outcome } from '../contract/failures';
+import type { Session } from '../client/index';
+import { EXIT } from './exit-code';
+import { note, printAnswer, printFailure, type Style } from './output';
+
+/** Options that every command has. */
+export interface CommonOptions {
+  readonly json?: boolean;
+}
+
+/** One command: its call into the client, and how a person reads the answer. */
+export interface Performance<T> {
+  work(session: Session): Promise<Outcome<T>>;
+  lines(answer: T, style: Style): string[];
+}
+
+/** Runs a command on a session and prints what it answers; resolves with the answer when it was a success. */
+export async function perform<T extends object>(
+  { json: isJson = false }: CommonOptions,
+  { work, lines }: Performance<T>,
+): Promise<T | undefined> {
+  const outcome = await withSession(work);
+  if (!outcome.success) {
+    printFailure(isJson, outcome);
+    return undefined;
+  }
+  printAnswer(isJson, outcome, (style) => lines(outcome, style));
+  return outcome;
+}
+
+/** Opens a session, lends it, and closes it whatever happens. */
+export async function withSession<T>(work: (session: Session) => Promise<Outcome<T>>): Promise<Outcome<T>> {
+  const { openSession } = await import('../client/index.js');
+  const opened = await openSession(process.env);
+  if (!opened.success) return opened;
+  try {
+    return await work(opened.session);
+  } finally {
+    await opened.session.close();
+  }
+}
+
+/** Makes Ctrl-C end a wait with a note: what was waited for goes on without this command. */
+export function onInterrupt(words: string): void {
+  const end = (code: number) => () => {
+    note(`\n${words}`.trim());
+    process.exit(code);
+  };
+  process.once('SIGINT', end(EXIT.interrupted));
+  process.once('SIGTERM', end(143));
+}

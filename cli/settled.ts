@@ -1,0 +1,47 @@
+import type { AttemptKey, Session } from '../client/index';
+import type { Outcome } from '../contract/failures';
+import type { SettledResult } from '../contract/run';
+import { block } from './escape';
+import { note, type Style } from './output';
+import { onInterrupt } from './perform';
+import { fields } from './table';
+
+/** Waits for a settled result; for people with what happens meanwhile on stderr. */
+export async function waitWithProgress(
+  session: Session,
+  key: AttemptKey,
+  isJson: boolean,
+): Promise<Outcome<SettledResult>> {
+  const { waitSettled } = await import('../client/index.js');
+  onInterrupt(`The task goes on. See it with: perdure watch ${key.taskId}; end it with: perdure stop ${key.taskId}`);
+  const watching = new AbortController();
+  const progress = isJson ? Promise.resolve() : showProgress(session, key.taskId, watching.signal);
+  const settled = await waitSettled(session, key, note);
+  watching.abort();
+  await progress;
+  return settled;
+}
+
+/** Shows on stderr what a task does; trouble of the watch is none of the wait's. */
+async function showProgress(session: Session, taskId: string, signal: AbortSignal): Promise<void> {
+  const { watchTask } = await import('../client/index.js');
+  let last = '';
+  try {
+    for await (const { sentence } of watchTask(session, taskId, { notify: () => undefined, signal })) {
+      if (signal.aborted) return;
+      if (sentence !== last) note(`${taskId}: ${sentence}`);
+      last = sentence;
+    }
+  } catch {
+    // The wait reports what is wrong, if anything is.
+  }
+}
+
+/** A settled result for people: what the agent said, then where it stands. */
+export function settledLines(result: SettledResult, style: Style): string[] {
+  const { taskId, taskStatus, threadId, executionResultId, observation } = result;
+  return [
+    ...(observation === undefined ? [] : block(observation, '')),
+    ...fields({ task: taskId, status: taskStatus, thread: threadId, result: executionResultId }).map(style.dim),
+  ];
+}

@@ -1,0 +1,116 @@
+import { Command, Option } from 'commander';
+import type { DispatchAnswer } from '../contract/run';
+import type { TaskAnswer, TaskUpdate } from '../contract/task';
+import { dispatchLines } from './dispatch';
+import { perform, type CommonOptions } from './perform';
+import { answerLines } from './task-outcome';
+import { fields } from './table';
+import { readStdin } from './task-options';
+import { collect, pair } from './values';
+
+type Answer = Omit<TaskAnswer, 'success'>;
+
+interface UpdateOptions extends CommonOptions {
+  readonly title?: string;
+  readonly description?: string;
+  readonly agent?: string;
+  readonly parent?: string;
+  readonly dependsOn?: string[];
+  readonly meta?: Record<string, string>;
+  readonly priority?: 'low' | 'medium' | 'high';
+  readonly due?: string;
+  readonly requireReview?: boolean;
+  readonly accept?: string[];
+}
+
+/** `task update`: changes content fields, never the status. */
+export function updateCommand(): Command {
+  return new Command('update')
+    .description('change the content of a task; its status stays')
+    .argument('<id>', 'the task')
+    .option('--title <text>', 'what the task is, in one line')
+    .option('--description <text>', 'goal and criteria, Markdown; - reads it from stdin')
+    .option('--agent <id>', 'agent that owns the task')
+    .option('--parent <id>', 'task that this one is a part of')
+    .option('--depends-on <id>', 'task that this one needs; repeatable, replaces the list', collect)
+    .option('--meta <key=value>', 'free data; repeatable, replaces all of it', pair)
+    .addOption(new Option('--priority <level>', 'how urgent').choices(['low', 'medium', 'high']))
+    .option('--due <time>', 'due date, ISO 8601')
+    .option('--require-review', 'a person reviews the result')
+    .option('--no-require-review', 'no review')
+    .option('--accept <command>', 'command that must exit 0; repeatable, replaces the list', collect)
+    .option('--json', 'one JSON document on stdout')
+    .action(async (id: string, options: UpdateOptions) => {
+      const changes = await changesOf(options);
+      await perform<Answer>(options, {
+        work: async (session) => {
+          const { updateTask } = await import('../client/index.js');
+          return updateTask(session, id, changes);
+        },
+        lines: answerLines,
+      });
+    });
+}
+
+async function changesOf(options: UpdateOptions): Promise<TaskUpdate> {
+  const { title, agent, parent, dependsOn, meta, priority, due, requireReview, accept } = options;
+  const description = options.description === '-' ? await readStdin() : options.description;
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(agent !== undefined && { ownerId: agent }),
+    ...(parent !== undefined && { parentId: parent }),
+    ...(dependsOn !== undefined && { dependencies: dependsOn }),
+    ...(meta !== undefined && { metadata: meta }),
+    ...(priority !== undefined && { priority }),
+    ...(due !== undefined && { dueDate: due }),
+    ...(requireReview !== undefined && { requireReview }),
+    ...(accept !== undefined && { acceptance: accept }),
+  };
+}
+
+/** `task note`: adds a note, in any status. */
+export function noteCommand(): Command {
+  return new Command('note')
+    .description('add a note to a task, in any status')
+    .argument('<id>', 'the task')
+    .argument('<text>', 'the note')
+    .option('--execution-result <id>', 'the run result that this is about')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (id: string, summary: string, options: CommonOptions & { executionResult?: string }) => {
+      const { executionResult: executionResultId } = options;
+      await perform<Answer>(options, {
+        work: async (session) => {
+          const { noteTask } = await import('../client/index.js');
+          return noteTask(session, id, { summary, ...(executionResultId !== undefined && { executionResultId }) });
+        },
+        lines: answerLines,
+      });
+    });
+}
+
+interface ReopenOptions extends CommonOptions {
+  readonly replaceThread?: boolean;
+  readonly dispatch?: boolean;
+}
+
+/** `task reopen`: brings a finished task back, and runs it when asked to. */
+export function reopenCommand(): Command {
+  return new Command('reopen')
+    .description('bring a completed or cancelled task back')
+    .argument('<id>', 'the task')
+    .option('--replace-thread', 'go on in a fresh thread')
+    .option('--dispatch', 'run it at once, in a fresh thread')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (id: string, options: ReopenOptions) => {
+      await perform<{ taskId: string } | Omit<DispatchAnswer, 'success'>>(options, {
+        work: async (session) => {
+          const { redispatchTask, reopenTask } = await import('../client/index.js');
+          if (options.dispatch === true) return redispatchTask(session, id);
+          return reopenTask(session, id, { replaceThread: options.replaceThread === true });
+        },
+        lines: (answer, style) =>
+          'attemptId' in answer ? dispatchLines(answer, style) : fields({ task: answer.taskId, status: 'in_progress' }),
+      });
+    });
+}

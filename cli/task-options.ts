@@ -1,0 +1,103 @@
+import { Option, type Command } from 'commander';
+import type { RunSettings, TaskDraft } from '../client/index';
+import { collect, duration, pair } from './values';
+
+const PRIORITIES = ['low', 'medium', 'high'] as const;
+const SANDBOXES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
+
+/** Values of the flags that describe a new task. */
+export interface DraftOptions {
+  readonly title: string;
+  readonly id?: string;
+  readonly description?: string;
+  readonly agent?: string;
+  readonly workspace?: string;
+  readonly parent?: string;
+  readonly dependsOn?: string[];
+  readonly meta?: Record<string, string>;
+  readonly priority?: (typeof PRIORITIES)[number];
+  readonly due?: string;
+  readonly requireReview?: boolean;
+  readonly accept?: string[];
+}
+
+/** Values of the flags that say how a run shall go. */
+export interface RunOptions {
+  readonly sandbox?: (typeof SANDBOXES)[number];
+  readonly model?: string;
+  readonly timeLimit?: number;
+  readonly inactivity?: number;
+}
+
+/** Adds the flags that describe a new task. */
+export function addDraftOptions(command: Command): Command {
+  return command
+    .requiredOption('--title <text>', 'what the task is, in one line')
+    .option('--id <id>', 'id of the task; made up when left out')
+    .option('--description <text>', 'goal and criteria, Markdown; - reads it from stdin')
+    .option('--agent <id>', 'agent that owns the task (default: general-purpose)')
+    .option('--workspace <dir>', 'directory in a git repository (default: the current one, else a scratch one)')
+    .option('--parent <id>', 'task that this one is a part of')
+    .option('--depends-on <id>', 'task that this one needs; repeatable', collect)
+    .option('--meta <key=value>', 'free data; repeatable', pair)
+    .addOption(new Option('--priority <level>', 'how urgent').choices(PRIORITIES))
+    .option('--due <time>', 'due date, ISO 8601')
+    .option('--require-review', 'a person reviews the result')
+    .option('--accept <command>', 'command that must exit 0 in the workspace; repeatable', collect);
+}
+
+/** Adds the flags that say how a run shall go. */
+export function addRunOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--sandbox <mode>', 'what the agent may do').choices(SANDBOXES))
+    .option('--model <name>', "the provider's model")
+    .option('--time-limit <duration>', 'longest run, like 30m', duration)
+    .option('--inactivity <duration>', 'longest silence, like 5m', duration);
+}
+
+/** The draft of a task that flags describe; reads the description from stdin when asked to. */
+export async function draftOf(options: DraftOptions): Promise<TaskDraft> {
+  const { id, agent, workspace, parent, dependsOn, meta, priority, due, requireReview, accept } = options;
+  const description = options.description === '-' ? await readStdin() : options.description;
+  return {
+    title: options.title,
+    ...(id !== undefined && { id }),
+    ...(description !== undefined && { description }),
+    ...(agent !== undefined && { agentId: agent }),
+    ...(workspace !== undefined && { workspace }),
+    ...(parent !== undefined && { parentId: parent }),
+    ...(dependsOn !== undefined && { dependencies: dependsOn }),
+    ...(meta !== undefined && { metadata: meta }),
+    ...(priority !== undefined && { priority }),
+    ...(due !== undefined && { dueDate: due }),
+    ...(requireReview !== undefined && { requireReview }),
+    ...(accept !== undefined && { acceptance: accept }),
+  };
+}
+
+/** The settings of a run that flags describe. */
+export function settingsOf({ sandbox, model, timeLimit, inactivity }: RunOptions): RunSettings {
+  return {
+    policy: { ...(sandbox !== undefined && { sandbox }), ...(model !== undefined && { model }) },
+    limits: {
+      ...(timeLimit !== undefined && { timeMs: timeLimit }),
+      ...(inactivity !== undefined && { inactivityMs: inactivity }),
+    },
+  };
+}
+
+/** Bytes of a description from stdin that are read at most: more than any task may hold. */
+const STDIN_BYTES = 4 * 1024 * 1024;
+
+/** Reads stdin to its end, or as far as is needed to refuse it. */
+export async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of process.stdin) {
+    const part = Buffer.from(chunk as Uint8Array);
+    chunks.push(part);
+    bytes += part.length;
+    if (bytes > STDIN_BYTES) break;
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,31 @@
+import { InvalidArgumentError } from 'commander';
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Reads a duration such as `30m`, `90s` or `1h30m` as milliseconds. */
+export function duration(value: string): number {
+  if (!/^(\d+(ms|s|m|h|d))+$/.test(value)) {
+    throw new InvalidArgumentError('It must be a duration like 90s, 30m or 1h30m.');
+  }
+  const parts = [...value.matchAll(/(\d+)(ms|s|m|h|d)/g)];
+  return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ''] ?? 0), 0);
+}
+
+/** Reads a whole number in a range. */
+export const integer =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${String(min)} to ${String(max)}.`);
+  };
+
+/** Collects an option that may be given several times. */
+export const collect = (value: string, before: string[] = []): string[] => [...before, value];
+
+/** Collects `key=value` pairs. */
+export function pair(value: string, before: Record<string, string> = {}): Record<string, string> {
+  const at = value.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('It must have the form key=value.');
+  return { ...before, [value.slice(0, at)]: value.slice(at + 1) };
+}

@@ -1,0 +1,158 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { FAILURES, failure, type Failure } from '../contract/failures';
+import { hostQueue, ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE } from '../contract/names';
+import type { HomeConfig } from './home';
+import { messageOf, toFailure } from './outcome';
+import { pollersOf } from './pollers';
+import { findCodex } from './provider-check';
+import { call, type Session } from './session';
+
+const run = promisify(execFile);
+
+/** One thing that the product needs, and whether it is there. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly hint?: string;
+}
+
+export interface Diagnosis {
+  readonly home: string;
+  readonly hostId: string;
+  readonly tenantId: string;
+  readonly checks: Check[];
+  /** What a dispatch gets when no flag says otherwise. */
+  readonly defaults: HomeConfig;
+}
+
+/** Checks everything that a task needs on this host; the diagnosis is there in success and in failure. */
+export async function diagnose(session: Session): Promise<({ success: true } | Failure) & Diagnosis> {
+  const { path, hostId, tenantId, config } = session.home;
+  const local = await Promise.all([
+    checkNode(),
+    checkHome(path),
+    checkGit(),
+    checkCodex(session),
+    checkSandbox(session),
+  ]);
+  const { checks: remote, unreachable } = await checkTemporal(session);
+  const checks = [...local, { name: 'receipts', ok: true, detail: join(path, 'receipts.db') }, ...remote];
+  const diagnosis = { home: path, hostId, tenantId, checks, defaults: config };
+  if (unreachable !== undefined) return { ...unreachable, ...diagnosis };
+  const failed = checks.filter(({ ok }) => !ok).map(({ name }) => name);
+  if (failed.length === 0) return { success: true, ...diagnosis };
+  return { ...failure('CHECK_FAILED', `not in order: ${failed.join(', ')}`), ...diagnosis };
+}
+
+/** Runs one check: what it answers is the detail, what it throws the trouble. */
+async function check(name: string, work: () => Promise<string> | string, hint?: string): Promise<Check> {
+  try {
+    return { name, ok: true, detail: await work() };
+  } catch (error) {
+    const known = toFailure(error);
+    const advice = known?.hint ?? hint;
+    return { name, ok: false, detail: known?.error ?? messageOf(error), ...(advice !== undefined && { hint: advice }) };
+  }
+}
+
+const checkNode = (): Promise<Check> =>
+  check(
+    'node',
+    () => {
+      const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+      if (major < 20 || (major === 20 && minor < 20)) throw new Error(`${process.version} is too old`);
+      return process.version;
+    },
+    'Use Node.js 20.20 or newer.',
+  );
+
+const checkHome = (path: string): Promise<Check> =>
+  check(
+    'home',
+    async () => {
+      const probe = join(path, `.probe-${String(process.pid)}`);
+      await writeFile(probe, '', { mode: 0o600 });
+      await rm(probe);
+      return path;
+    },
+    'Set PERDURE_HOME to a directory that you may write to.',
+  );
+
+const checkGit = (): Promise<Check> =>
+  check('git', async () => (await run('git', ['--version'], { timeout: 10_000 })).stdout.trim(), 'Install git.');
+
+const checkCodex = ({ env }: Session): Promise<Check> =>
+  check(
+    'codex',
+    async () => {
+      const { path, source } = findCodex(env);
+      const { stdout } = await run(path, ['--version'], { timeout: 10_000 });
+      return `${stdout.trim().slice(0, 200)} (${source}: ${path})`;
+    },
+    FAILURES.EXECUTABLE_UNAVAILABLE.hint,
+  );
+
+const checkSandbox = ({ env }: Session): Promise<Check> =>
+  check(
+    'codex sandbox',
+    async () => {
+      const { path } = findCodex(env);
+      // A home of its own: this must neither need nor change the user's.
+      const home = await mkdtemp(join(tmpdir(), 'perdure-doctor-'));
+      try {
+        await run(path, ['sandbox', '--', 'true'], { timeout: 15_000, env: { ...env, CODEX_HOME: home } });
+        return 'commands run in it';
+      } finally {
+        await rm(home, { recursive: true, force: true });
+      }
+    },
+    'Allow user namespaces on this host; without the sandbox every command of an agent fails.',
+  );
+
+async function checkTemporal(session: Session): Promise<{ checks: Check[]; unreachable?: Failure }> {
+  try {
+    await session.client();
+  } catch (error) {
+    const known = toFailure(error);
+    if (known === undefined) throw error;
+    const { error: detail, hint } = known;
+    const checks = [{ name: 'temporal', ok: false, detail, ...(hint !== undefined && { hint }) }];
+    return known.code === 'TEMPORAL_UNREACHABLE' ? { checks, unreachable: known } : { checks };
+  }
+  const { hostId } = session.home;
+  const checks = await Promise.all([
+    check('temporal', () => describeServer(session)),
+    check('search attributes', () => attributes(session), 'Start a worker once: it registers them.'),
+    check('orchestrator worker', () => pollers(session, ORCHESTRATOR_QUEUE, 'workflow'), FAILURES.WORKER_SILENT.hint),
+    check('host worker', () => pollers(session, hostQueue(hostId), 'activity'), FAILURES.WORKER_SILENT.hint),
+  ]);
+  return { checks };
+}
+
+async function describeServer(session: Session): Promise<string> {
+  const { address, namespace, source } = session.plan();
+  await call(session, (client) => client.workflowService.describeNamespace({ namespace }));
+  return `${address}, namespace ${namespace} (${source})`;
+}
+
+async function attributes(session: Session): Promise<string> {
+  const { namespace } = session.plan();
+  const { customAttributes } = await call(session, ({ connection }) =>
+    connection.operatorService.listSearchAttributes({ namespace }),
+  );
+  const names = Object.values(SEARCH_ATTRIBUTE).map(({ name }) => name);
+  const missing = names.filter((name) => !Object.hasOwn(customAttributes, name));
+  if (missing.length > 0) throw new Error(`not registered: ${missing.join(', ')}`);
+  return `${String(names.length)} registered`;
+}
+
+async function pollers(session: Session, queue: string, kind: 'workflow' | 'activity'): Promise<string> {
+  const found = await pollersOf(session, queue, kind);
+  if (found.length === 0) throw new Error(`no worker polls ${queue}`);
+  return `${queue}: ${[...new Set(found)].join(', ')}`;
+}

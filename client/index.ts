@@ -1,0 +1,14 @@
+export { auditTask, type Audit, type AuditedAttempt } from './audit';
+export { createTask, runTask, type CreatedTask, type RunSettings, type TaskDraft } from './create-task';
+export { dispatchTask, redispatchTask, type DispatchRequest } from './dispatch';
+export { diagnose, type Check, type Diagnosis } from './doctor';
+export { listTasks, type ListedTask, type TaskFilter } from './list';
+export { findLog, readLog, type AttemptLog, type ReadLogOptions } from './logs';
+export { toFailure } from './outcome';
+export { openSession, type Session } from './session';
+export { showTask, type ShownTask } from './show';
+export { stopTask, type StoppedTask, type StopRequest } from './stop';
+export { decideTask, noteTask, reopenTask, setTaskStatus, updateTask } from './update';
+export { waitSettled, type AttemptKey, type Notify } from './wait';
+export { watchTask, type WatchOptions, type WatchState } from './watch';
+export { explainTask, type Explanation, type PendingActivity } from './why';

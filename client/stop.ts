@@ -1,0 +1,46 @@
+import type { Outcome } from '../contract/failures';
+import { stopSchema, stopUpdate } from '../contract/run';
+import { outcomeOf } from './outcome';
+import { queryAttempts, queryTask } from './record';
+import { sendUpdate } from './send-update';
+import type { Session } from './session';
+import { followAttempt, type Notify } from './wait';
+
+export interface StoppedTask {
+  readonly taskId: string;
+  readonly attemptId?: string;
+  /** Always true: nothing of the attempt runs any more when this is said. */
+  readonly stopped: true;
+  readonly outcome?: string;
+  readonly taskStatus?: string;
+}
+
+export interface StopRequest {
+  readonly taskId: string;
+  readonly reason?: string;
+}
+
+/** Stops the run of a task and answers once it has ended; the task goes on as `interrupted` or as it settled. */
+export async function stopTask(session: Session, request: StopRequest, notify: Notify): Promise<Outcome<StoppedTask>> {
+  const { taskId, reason } = request;
+  return outcomeOf(async () => {
+    const request = stopSchema.parse({ actor: session.actor, reason });
+    await sendUpdate(session, taskId, { definition: stopUpdate, request });
+    const running = (await queryAttempts(session, taskId)).at(-1);
+    const ended =
+      running === undefined
+        ? undefined
+        : (await followAttempt(session, { taskId, attemptId: running.attemptId }, notify)).attempt;
+    const status = await queryTask(session, taskId).then(
+      (task) => task.status,
+      () => undefined,
+    );
+    return {
+      taskId,
+      stopped: true as const,
+      ...(ended !== undefined && { attemptId: ended.attemptId }),
+      ...(typeof ended?.outcome === 'string' && { outcome: ended.outcome }),
+      ...(status !== undefined && { taskStatus: status }),
+    };
+  }, taskId);
+}

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkflowContinuedAsNewError, WorkflowFailedError } from '@temporalio/client';
+import { failure, type Outcome } from '../contract/failures';
+import { WORKFLOW } from '../contract/names';
+import type { Attempt, SettledResult } from '../contract/run';
+import { outcomeOf, refuse, toFailure } from './outcome';
+import { describeTask, queryAttempts, queryTask } from './record';
+import { taskHandle, type Session } from './session';
+
+/** What a waiting caller is told when the wait itself has trouble; each trouble once. */
+export type Notify = (note: string) => void;
+
+/** Names an attempt of a task. */
+export interface AttemptKey {
+  readonly taskId: string;
+  readonly attemptId: string;
+}
+
+/**
+ * Waits until an attempt has settled and answers its result (SR). It follows the close events of the task's runs, so
+ * it costs nothing meanwhile, and it goes on for as long as the caller does, whatever server or worker does.
+ */
+export async function waitSettled(session: Session, key: AttemptKey, notify: Notify): Promise<Outcome<SettledResult>> {
+  const followed = await outcomeOf(() => followAttempt(session, key, notify), key.taskId);
+  if (!followed.success) return followed;
+  const taskStatus = await queryTask(session, key.taskId).then(
+    ({ status }) => status,
+    () => undefined,
+  );
+  return settle(key.taskId, followed.attempt, taskStatus);
+}
+
+/** Waits until an attempt has ended and its phase is over. */
+export async function followAttempt(session: Session, key: AttemptKey, notify: Notify): Promise<{ attempt: Attempt }> {
+  for (;;) {
+    const seen = await patiently(() => look(session, key), notify);
+    if (seen.attempt !== undefined && seen.isSettled) return { attempt: seen.attempt };
+    if (!seen.isOpen) {
+      refuse('no_executor', `the workflow of task ${key.taskId} was ended from outside while the attempt ran`, {
+        taskId: key.taskId,
+      });
+    }
+    await patiently(() => untilClosed(session, key.taskId, seen.runId), notify);
+  }
+}
+
+/** Looks for an attempt in the newest run: it appears after a reopening, and is settled once the phase has moved on. */
+async function look(session: Session, { taskId, attemptId }: AttemptKey) {
+  const { runId, type, status } = await describeTask(session, taskId);
+  const attempts = await queryAttempts(session, taskId, runId);
+  const attempt = attempts.find((each) => each.attemptId === attemptId);
+  const isOpen = status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW';
+  const isBusy = type === WORKFLOW.dispatchTask && status.name === 'RUNNING' && attempts.at(-1) === attempt;
+  return { attempt, runId, isOpen, isSettled: attempt !== undefined && attempt.endedAt !== null && !isBusy };
+}
+
+/** Waits for the close event of one run, whatever it says. */
+async function untilClosed(session: Session, taskId: string, runId: string): Promise<void> {
+  const handle = await taskHandle(session, taskId, runId);
+  try {
+    await handle.result();
+  } catch (error) {
+    if (!(error instanceof WorkflowContinuedAsNewError || error instanceof WorkflowFailedError)) throw error;
+  }
+}
+
+/** Repeats work for as long as the server or the worker is away. */
+export async function patiently<T>(work: () => Promise<T>, notify: Notify): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const known = toFailure(error);
+      const isAway = known?.code === 'TEMPORAL_UNREACHABLE' || known?.code === 'WORKER_SILENT';
+      if (!isAway && !(known?.code === 'TEMPORAL_REFUSED' && known.retryable === true)) throw error;
+      if (tries === 0) notify(`${known.error}; the task goes on, waiting for an answer`);
+      await sleep(Math.min(500 * 2 ** tries, 3_000));
+    }
+  }
+}
+
+/** The settled result of an attempt: a success only when the run completed and nothing speaks against it. */
+export function settle(taskId: string, attempt: Attempt, taskStatus: string | undefined): Outcome<SettledResult> {
+  const common = {
+    taskId,
+    agentId: attempt.agentId,
+    threadId: attempt.threadId,
+    ...(attempt.executionResultId !== null && { executionResultId: attempt.executionResultId }),
+    ...(taskStatus !== undefined && { taskStatus }),
+    ...(attempt.warnings.length > 0 && { warnings: attempt.warnings }),
+  };
+  if (attempt.outcome === 'completed' && attempt.code === null) {
+    return { success: true, ...common, ...(attempt.observation !== null && { observation: attempt.observation.text }) };
+  }
+  const code = attempt.code ?? (attempt.outcome === 'interrupted_owner' ? 'interrupted_owner' : 'RUN_FAILED');
+  return { ...failure(code, attempt.error ?? `the run ended as ${attempt.outcome ?? 'unknown'}`), ...common };
+}

@@ -1,0 +1,127 @@
+import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { DevServer } from './dev-server';
+import { LocalHome } from './local-home';
+import { killAllOf } from './outside-view';
+import { until } from './until';
+
+const perdure = join(__dirname, '..', '..', 'bin', 'perdure.js');
+
+const usageSchema = z.looseObject({ inputTokens: z.number(), outputTokens: z.number() });
+const attemptSchema = z.looseObject({
+  attemptId: z.string(),
+  mode: z.string(),
+  threadId: z.string().nullable(),
+  codexHome: z.string().nullable(),
+  workspacePath: z.string().nullable(),
+  spawns: z.number(),
+  outcome: z.string().nullable(),
+  code: z.string().nullable(),
+  exit: z.looseObject({ code: z.number().nullable(), forced: z.boolean() }).nullable(),
+  usage: usageSchema.nullable(),
+});
+const answerSchema = z.looseObject({
+  success: z.boolean(),
+  code: z.string().optional(),
+  error: z.string().optional(),
+  attemptId: z.string().optional(),
+  threadId: z.string().nullish(),
+  taskStatus: z.string().optional(),
+  attempts: z.array(attemptSchema).optional(),
+  task: z.looseObject({ status: z.string() }).optional(),
+});
+
+/** What a command answered with --json, and its exit code. */
+export type Answer = z.infer<typeof answerSchema> & { status: number };
+
+const followerSchema = z.object({ worker: z.object({ pid: z.number() }) });
+
+/** One machine with the product on it: a home, a repository and workers, driven by the command line as a user does. */
+export class Machine {
+  readonly repository: string;
+
+  private constructor(
+    readonly home: LocalHome,
+    private readonly env: NodeJS.ProcessEnv,
+  ) {
+    this.repository = home.file('repository');
+  }
+
+  static async make(server: DevServer, env: NodeJS.ProcessEnv = {}): Promise<Machine> {
+    const machine = new Machine(await LocalHome.make(), { TEMPORAL_ADDRESS: server.address, ...env });
+    mkdirSync(machine.repository);
+    const author = ['-c', 'user.name=tester', '-c', 'user.email=tester@localhost'];
+    const git = (...args: string[]) => execFileSync('git', ['-C', machine.repository, ...author, ...args]);
+    git('init', '--quiet');
+    git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
+    return machine;
+  }
+
+  /** Starts workers of this machine and waits until they are ready. */
+  async startWorker(role: 'all' | 'orchestrator' | 'host', env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
+    return (await this.home.start(['worker', '--role', role], { ...this.env, ...env })).child;
+  }
+
+  /** Begins a command with --json; `stdin` is what it reads. */
+  begin(args: string[], { stdin = '', env = {} }: { stdin?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Answer> {
+    const { TEMPORAL_ADDRESS: _other, ...inherited } = process.env;
+    const child = spawn(process.execPath, [perdure, ...args, '--json'], {
+      cwd: this.repository,
+      env: { ...inherited, PERDURE_HOME: this.home.path, ...this.env, ...env },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    // It may be refused before it reads.
+    child.stdin.on('error', () => undefined).end(stdin);
+    const ended = Promise.all([once(child, 'exit'), text(child.stdout)]);
+    return ended.then(([[status], stdout]) => ({ ...answerSchema.parse(JSON.parse(stdout)), status: Number(status) }));
+  }
+
+  readonly perdure = (...args: string[]): Promise<Answer> => this.begin(args);
+
+  /** Every attempt of a task, as the audit tells it. */
+  async attempts(taskId: string): Promise<z.infer<typeof attemptSchema>[]> {
+    return (await this.perdure('audit', taskId)).attempts ?? [];
+  }
+
+  /** Status of a task, as its record tells it. */
+  async status(taskId: string): Promise<string | undefined> {
+    return (await this.perdure('task', 'show', taskId)).task?.status;
+  }
+
+  /** Ids of the attempts that reached this machine, in no order. */
+  runs(): string[] {
+    try {
+      return readdirSync(this.home.file('runs'));
+    } catch {
+      return [];
+    }
+  }
+
+  /** Id of the first attempt that reaches this machine and is none of the known ones. */
+  nextRun(known: string[] = []): Promise<string> {
+    return until(() => this.runs().find((attemptId) => !known.includes(attemptId)));
+  }
+
+  /** Pid of the worker that follows an attempt now. */
+  followerOf(attemptId: string): number | undefined {
+    try {
+      const note: unknown = JSON.parse(readFileSync(this.home.file('followers', `${attemptId}.json`), 'utf8'));
+      return followerSchema.parse(note).worker.pid;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Ends everything of this machine, and removes it. */
+  async dispose(): Promise<void> {
+    // Workers first: they would take care of what is killed next.
+    const path = this.home.path;
+    await this.home.endAll();
+    killAllOf(path);
+    await this.home.remove();
+  }
+}
