@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Outcome } from '../contract/failures';
 import type { Receipt } from '../contract/receipt';
 import type { Attempt } from '../contract/run';
@@ -21,14 +23,22 @@ export async function auditTask(session: Session, taskId: string): Promise<Outco
     const { attempts, stale } = await readRecord(session, taskId);
     return {
       taskId,
-      attempts: attempts.map(audited),
+      attempts: await Promise.all(attempts.map((attempt) => audited(session, attempt))),
       receipts: attempts.flatMap(({ receipts }) => receipts),
       ...(stale && { stale }),
     };
   }, taskId);
 }
 
-function audited(attempt: Attempt): AuditedAttempt {
+async function audited(session: Session, attempt: Attempt): Promise<AuditedAttempt> {
   const { observation: _text, receipts: _flattened, warnings: _warnings, threadUsage: _total, ...rest } = attempt;
-  return rest;
+  const { home } = session;
+  const isOpenHere = rest.endedAt === null && rest.hostId === home.hostId;
+  return isOpenHere ? { ...rest, spawns: await spawnsSoFar(home.path, rest.attemptId) } : rest;
+}
+
+/** Spawns of an attempt that has not ended, from the runner's own ledger: the record learns them at its end. */
+async function spawnsSoFar(home: string, attemptId: string): Promise<number> {
+  const ledger = await readFile(join(home, 'runs', attemptId, 'spawns.jsonl'), 'utf8').catch(() => '');
+  return ledger.split('\n').filter((line) => line !== '').length;
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowContinuedAsNewError, WorkflowFailedError } from '@temporalio/client';
 import { failure, type Outcome } from '../contract/failures';
-import { WORKFLOW } from '../contract/names';
 import type { Attempt, SettledResult } from '../contract/run';
 import { outcomeOf, refuse, toFailure } from './outcome';
 import { describeTask, queryAttempts, queryTask } from './record';
@@ -44,14 +43,13 @@ export async function followAttempt(session: Session, key: AttemptKey, notify: N
   }
 }
 
-/** Looks for an attempt in the newest run: it appears after a reopening, and is settled once the phase has moved on. */
+/** Looks for an attempt in the newest run: it appears after a reopening. */
 async function look(session: Session, { taskId, attemptId }: AttemptKey) {
-  const { runId, type, status } = await describeTask(session, taskId);
+  const { runId, status } = await describeTask(session, taskId);
   const attempts = await queryAttempts(session, taskId, runId);
   const attempt = attempts.find((each) => each.attemptId === attemptId);
   const isOpen = status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW';
-  const isBusy = type === WORKFLOW.dispatchTask && status.name === 'RUNNING' && attempts.at(-1) === attempt;
-  return { attempt, runId, isOpen, isSettled: attempt !== undefined && attempt.endedAt !== null && !isBusy };
+  return { attempt, runId, isOpen, isSettled: attempt !== undefined && attempt.settledAt !== null };
 }
 
 /** Waits for the close event of one run, whatever it says. */

@@ -20,6 +20,8 @@ export async function createOrchestratorWorker(config: WorkerConfig, connection:
     workflowBundle: { codePath: workflowBundlePath },
     activities: createReceiptActivities({ store, now: () => new Date().toISOString() }),
     maxCachedWorkflows: CACHED_WORKFLOWS,
+    // How long a task waits for a worker that was killed before another may have it; a living one takes it in no time.
+    stickyQueueScheduleToStartTimeout: '2 seconds',
     // A receipt that is being written is written to its end; nothing here is long.
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '10 seconds',

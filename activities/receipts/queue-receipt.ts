@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Receipt, ReceiptOrder } from '../../contract/receipt';
 import type { Store } from './store';
 
@@ -15,7 +16,19 @@ export async function queueReceipt(store: Store, order: ReceiptOrder, queuedAt: 
   const { receiptId, attemptId, resultRef } = order;
   await store
     .insertInto('receipts')
-    .values({ receipt_id: receiptId, attempt_id: attemptId, result_ref: resultRef, queued_at: queuedAt })
+    .columns(['sequence', 'receipt_id', 'attempt_id', 'result_ref', 'queued_at'])
+    // Counted in the statement itself: a number that the database hands out is spent by a repeat as well.
+    .expression(({ selectFrom, val }) =>
+      selectFrom('receipts')
+        .select(({ fn, lit }) => [
+          sql<number>`${fn.coalesce(fn.max('sequence'), lit(0))} + 1`.as('sequence'),
+          val(receiptId).as('receipt_id'),
+          val(attemptId).as('attempt_id'),
+          val(resultRef).as('result_ref'),
+          val(queuedAt).as('queued_at'),
+        ])
+        .where(sql<boolean>`true`),
+    )
     .onConflict((conflict) => conflict.column('receipt_id').doNothing())
     .execute();
   const row = await store

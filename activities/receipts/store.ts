@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'libsql';
-import { Kysely, SqliteDialect, type Generated } from 'kysely';
+import { Kysely, SqliteDialect } from 'kysely';
 
 /** Tables of the receipt store. */
 export interface StoreSchema {
   receipts: {
     /** Position in the queue; grows by one per accepted receipt. */
-    sequence: Generated<number>;
+    sequence: number;
     receipt_id: string;
     attempt_id: string;
     result_ref: string;
@@ -34,7 +34,7 @@ export async function openStore(file: string): Promise<Store> {
   await store.schema
     .createTable('receipts')
     .ifNotExists()
-    .addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement())
+    .addColumn('sequence', 'integer', (column) => column.primaryKey())
     .addColumn('receipt_id', 'text', (column) => column.notNull().unique())
     .addColumn('attempt_id', 'text', (column) => column.notNull())
     .addColumn('result_ref', 'text', (column) => column.notNull())

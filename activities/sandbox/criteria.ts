@@ -1,9 +1,13 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CriterionResult } from '../../contract/run';
 
 /** Longest run of one check, in milliseconds (CK-15). */
 const CHECK_MS = 10 * 60_000;
-/** Output kept while a check runs, and what the record gets of it, in characters. */
+/** How long the output of a check that ended may still be held open by something that left its group. */
+const DRAIN_MS = 500;
+/** Characters of output kept while a check runs, and what the record gets of it. */
 const KEPT = 65_536;
 const SHOWN = 1_000;
 
@@ -11,7 +15,7 @@ const SHOWN = 1_000;
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
 
 /** Runs one acceptance command in a workspace, in a process group of its own that ends with it. */
-export function checkCriterion(command: string, workspace: string): Promise<CriterionResult> {
+export async function checkCriterion(command: string, workspace: string): Promise<CriterionResult> {
   const { PATH, HOME, LANG, TMPDIR, USER, SHELL } = process.env;
   const child = spawn('/bin/sh', ['-c', command], {
     cwd: workspace,
@@ -19,35 +23,42 @@ export function checkCriterion(command: string, workspace: string): Promise<Crit
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
-  const keep = (chunk: string) => {
-    output = (output + chunk).slice(-KEPT);
-  };
-  child.stdout.setEncoding('utf8').on('data', keep);
-  child.stderr.setEncoding('utf8').on('data', keep);
+  const output = collect(child);
   const timer = setTimeout(() => {
-    endGroup(child.pid);
+    endGroup(child);
   }, CHECK_MS);
-  return new Promise((resolve) => {
-    const settle = (exitCode: number | null, note: string) => {
-      clearTimeout(timer);
-      endGroup(child.pid);
-      child.stdout.destroy();
-      child.stderr.destroy();
-      const shown = (output + note).replaceAll(CONTROL, ' ').slice(-SHOWN);
-      resolve({ command, met: exitCode === 0, exitCode, output: shown });
-    };
-    child.once('error', (error) => {
-      settle(null, `could not run: ${error.message}`);
+  const closed = once(child, 'close').catch(() => undefined);
+  const { exitCode, note } = await ending(child);
+  clearTimeout(timer);
+  endGroup(child);
+  await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  const shown = `${output.text}${note}`.replaceAll(CONTROL, ' ').slice(-SHOWN);
+  return { command, met: exitCode === 0, exitCode, output: shown };
+}
+
+function collect({ stdout, stderr }: ChildProcess): { text: string } {
+  const output = { text: '' };
+  for (const stream of [stdout, stderr]) {
+    stream?.setEncoding('utf8').on('data', (chunk: string) => {
+      output.text = (output.text + chunk).slice(-KEPT);
     });
-    child.once('exit', (code, signal) => {
-      settle(code, signal === null ? '' : `ended by ${signal}`);
-    });
-  });
+  }
+  return output;
+}
+
+async function ending(child: ChildProcess): Promise<{ exitCode: number | null; note: string }> {
+  try {
+    const [exitCode, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+    return { exitCode, note: signal === null ? '' : `ended by ${signal}` };
+  } catch (error) {
+    return { exitCode: null, note: `could not run: ${error instanceof Error ? error.message : String(error)}` };
+  }
 }
 
 /** Ends what is left of a group that we made; its leader's pid is not reused while a member lives. */
-function endGroup(pid: number | undefined): void {
+function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');

@@ -35,10 +35,14 @@ const LOG_BYTES = 10 * 1024 * 1024;
 
 const logFile = (home: string): string => join(home, 'temporal', 'server.log');
 
-/** A lone task hop costs 45 ms with the server's own default, and a phase change up to a second. */
+/**
+ * A lone task hop costs 45 ms with the server's own default, a phase change up to a second, and a second query of a
+ * workflow that is busy is refused and comes again almost two seconds later.
+ */
 const SETTINGS = [
   ['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=10000'],
   ['--dynamic-config-value', 'history.workflowIdReuseMinimalInterval="1ms"'],
+  ['--dynamic-config-value', 'history.MaxBufferedQueryCount=100'],
   ['--sqlite-pragma', 'journal_mode=WAL'],
   ['--sqlite-pragma', 'synchronous=NORMAL'],
   ['--log-level', 'warn'],

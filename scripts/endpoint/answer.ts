@@ -57,7 +57,11 @@ function failureOf({ steps, tries }: Answer): number | undefined {
 
 /** Token counts by `@usage INPUT OUTPUT`, else 100 and 10. */
 function usageOf(steps: Step[]): Record<string, unknown> {
-  const [input = 100, output = 10] = steps.find(({ name }) => name === 'usage')?.argument.split(' ').map(Number) ?? [];
+  const [input = 100, output = 10] =
+    steps
+      .find(({ name }) => name === 'usage')
+      ?.argument.split(' ')
+      .map(Number) ?? [];
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: 0 },

@@ -32,9 +32,13 @@ async function insist<T>(send: () => Promise<T>): Promise<T | 'refused'> {
 describe('the chain of phases under fire', () => {
   let directory: string;
   let server: DevServer;
-  let worker: ChildProcess;
+  let worker: ChildProcess | undefined;
   const startWorker = async () => {
-    [worker] = await startNode(compiledFixture('fake-worker'), [server.address, join(directory, 'store.db'), 'test-host']);
+    [worker] = await startNode(compiledFixture('fake-worker'), ['test-host'], {
+      ...process.env,
+      PERDURE_HOME: directory,
+      TEMPORAL_ADDRESS: server.address,
+    });
   };
 
   beforeAll(async () => {
@@ -43,7 +47,7 @@ describe('the chain of phases under fire', () => {
     await startWorker();
   });
   afterAll(async () => {
-    await end(worker);
+    if (worker !== undefined) await end(worker);
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   });
@@ -87,14 +91,14 @@ describe('the chain of phases under fire', () => {
     const kill = async () => {
       for (let kills = 1; kills <= KILLS; kills += 1) {
         await until(() => phases.size > (kills * PHASE_CHANGES) / (KILLS + 1));
-        await end(worker);
+        if (worker !== undefined) await end(worker);
         await startWorker();
       }
     };
     await Promise.all([drive(), watch(), kill(), ...Array.from({ length: CLIENTS }, (_, client) => note(client))]);
 
     const record = await task.query(taskQuery);
-    const store = await openStore(join(directory, 'store.db'));
+    const store = await openStore(join(directory, 'receipts.db'));
     const moved = await store.selectFrom('archive').selectAll().where('kind', '=', 'activity').execute();
     await store.destroy();
     const entries = [...moved.map(({ body }) => JSON.parse(body) as ActivityEntry), ...record.activities];

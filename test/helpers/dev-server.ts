@@ -58,11 +58,12 @@ export class DevServer {
     this.child = spawn(temporalBinary(), ['server', 'start-dev', ...options, ...tuning, ...attributes, ...file], {
       stdio: 'ignore',
     });
-    let hasEnded = false;
-    this.child.once('error', () => (hasEnded = true)).once('exit', () => (hasEnded = true));
+    const start = { hasEnded: false };
+    const note = () => (start.hasEnded = true);
+    this.child.once('error', note).once('exit', note);
     this.connection ??= Connection.lazy({ address: this.address });
-    await until(async () => hasEnded || (await this.answers()));
-    if (hasEnded) throw new Error(`${temporalBinary()} ended before it answered; run npm run setup`);
+    await until(async () => start.hasEnded || (await this.answers()));
+    if (start.hasEnded) throw new Error(`${temporalBinary()} ended before it answered; run npm run setup`);
   }
 
   /** Ends the server at once, as a power cut would. */

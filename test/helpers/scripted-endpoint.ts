@@ -173,8 +173,7 @@ async function play(response: ServerResponse, answer: Line[], id: string): Promi
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  const send = (event: { type: string }) =>
-    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  const send = (event: { type: string }) => response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
   send(Object.assign({ type: 'response.created' }, { response: { id: `resp_${id}` } }));
   for (const [index, line] of answer.entries()) {
     if (line.name === 'sleep') await sleep(Number(line.argument) * 1_000);

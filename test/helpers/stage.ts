@@ -6,6 +6,7 @@ import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@te
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createReceiptActivities } from '../../activities/receipts/activities';
 import { openStore, type Store } from '../../activities/receipts/store';
+import type { RunOrder } from '../../contract/activities';
 import { DEFAULT_AGENT } from '../../contract/agent';
 import { hostQueue, ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
 import { attemptsQuery, dispatchUpdate, type Attempt, type Dispatch, type DispatchAnswer } from '../../contract/run';
@@ -36,8 +37,7 @@ export class Stage {
   private constructor(
     readonly server: DevServer,
     readonly store: Store,
-    private readonly connection: NativeConnection,
-    private readonly directory: string,
+    private readonly own: { readonly connection: NativeConnection; readonly directory: string },
   ) {}
 
   static async open(): Promise<Stage> {
@@ -45,14 +45,17 @@ export class Stage {
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
     const server = await DevServer.start();
     const store = await openStore(join(directory, 'receipts.db'));
-    const stage = new Stage(server, store, await NativeConnection.connect({ address: server.address }), directory);
+    const stage = new Stage(server, store, {
+      connection: await NativeConnection.connect({ address: server.address }),
+      directory,
+    });
     await stage.startWorkers();
     return stage;
   }
 
   private async startWorkers(): Promise<void> {
     const now = () => new Date().toISOString();
-    const { connection } = this;
+    const { connection } = this.own;
     this.workers.push(
       await Worker.create({
         connection,
@@ -69,9 +72,9 @@ export class Stage {
     for (const worker of this.workers) worker.shutdown();
     await Promise.all(this.running);
     await this.store.destroy();
-    await this.connection.close();
+    await this.own.connection.close();
     await this.server.stop();
-    await rm(this.directory, { recursive: true, force: true });
+    await rm(this.own.directory, { recursive: true, force: true });
   }
 
   get client(): Client {
@@ -86,6 +89,17 @@ export class Stage {
       args: [{ create }],
       memo: { title: create.title },
     });
+  }
+
+  /** Starts a run that lasts until it is released or stopped, and waits until the host has it. */
+  async hold(handle: WorkflowHandle): Promise<RunOrder> {
+    this.host.run = this.host.hold;
+    const { attemptId } = await this.dispatch(handle);
+    const find = () => this.host.orders.find((order) => order.attemptId === attemptId);
+    await until(() => find() !== undefined);
+    const order = find();
+    if (order === undefined) throw new Error('the host has no such order');
+    return order;
   }
 
   readonly record = (handle: WorkflowHandle): Promise<Task> => handle.query(taskQuery);

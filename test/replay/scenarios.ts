@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { WORKFLOW } from '../../contract/names';
+import type { WORKFLOW } from '../../contract/names';
 import { decideUpdate, reopenUpdate, stopUpdate } from '../../contract/run';
 import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract/task';
 import { until } from '../helpers/dev-server';
@@ -30,13 +30,6 @@ const failing = (stage: Stage) => {
 const good = (stage: Stage) => {
   stage.host.run = (order) => goodReport(order);
 };
-
-async function heldRun(stage: Stage, task: WorkflowHandle) {
-  stage.host.run = stage.host.hold;
-  const { attemptId } = await stage.dispatch(task);
-  await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
-  return attemptId;
-}
 
 async function failedOnce(stage: Stage): Promise<WorkflowHandle> {
   const task = await stage.create();
@@ -74,31 +67,41 @@ export const scenarios: readonly Scenario[] = [
   }),
   scenario('stopped-in-mid-run', ['dispatchTask'], async (stage) => {
     const task = await stage.create();
-    const attemptId = await heldRun(stage, task);
+    const { attemptId } = await stage.hold(task);
     await task.executeUpdate(stopUpdate, { args: [{}] });
     await stage.settled(task, attemptId);
     return task;
   }),
   scenario('cancelled-by-an-operator', ['dispatchTask'], async (stage) => {
     const task = await stage.create();
-    const attemptId = await heldRun(stage, task);
+    const { attemptId } = await stage.hold(task);
     await task.cancel();
     await stage.settled(task, attemptId);
     return task;
   }),
   scenario('cancelled-task-stops-its-run', ['dispatchTask'], async (stage) => {
     const task = await stage.create();
-    const attemptId = await heldRun(stage, task);
+    const { attemptId } = await stage.hold(task);
     await task.executeUpdate(setStatusUpdate, { args: [{ status: 'cancelled' }] });
     await stage.settled(task, attemptId);
     return task;
   }),
+  scenario('rolled-over-in-mid-run', ['dispatchTask'], async (stage) => {
+    const task = await stage.create();
+    const order = await stage.hold(task);
+    for (let serial = 0; serial < 410; serial += 1) {
+      await task.executeUpdate(addActivityUpdate, { args: [{ summary: String(serial) }] });
+    }
+    stage.host.release(order);
+    await stage.settled(task, order.attemptId);
+    return task;
+  }),
   scenario('completed-in-mid-run', ['dispatchTask'], async (stage) => {
     const task = await stage.create();
-    const attemptId = await heldRun(stage, task);
+    const order = await stage.hold(task);
     await task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'by the worker' }] });
-    stage.host.release(stage.host.orders.at(-1)!);
-    await stage.settled(task, attemptId);
+    stage.host.release(order);
+    await stage.settled(task, order.attemptId);
     return task;
   }),
   scenario('executor-died-and-dispatched-again', ['task', 'dispatchTask', 'failOrphan'], async (stage) => {

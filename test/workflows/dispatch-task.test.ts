@@ -1,8 +1,9 @@
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
-import { until } from '../helpers/dev-server';
-import { setStatusUpdate } from '../../contract/task';
+import { addActivityUpdate, setStatusUpdate, updateUpdate, type ActivityEntry } from '../../contract/task';
 import { stopUpdate } from '../../contract/run';
+
+const numberOf = ({ id }: ActivityEntry) => Number(id.slice(2));
 
 describe('dispatchTask', () => {
   let stage: Stage;
@@ -26,13 +27,11 @@ describe('dispatchTask', () => {
   });
 
   it('refuses a dispatch while a run is in progress (DS4, DS12)', async () => {
-    stage.host.run = stage.host.hold;
     const task = await stage.create();
-    const { attemptId } = await stage.dispatch(task);
+    const order = await stage.hold(task);
     expect(await codeOf(stage.dispatch(task))).toBe('TASK_NOT_DISPATCHABLE');
-    await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
-    stage.host.release(stage.host.orders.find((order) => order.attemptId === attemptId)!);
-    await stage.settled(task, attemptId);
+    stage.host.release(order);
+    await stage.settled(task, order.attemptId);
   });
 
   it('retries a failed task on the same thread through resumeCodex (RN1, SR14)', async () => {
@@ -61,10 +60,8 @@ describe('dispatchTask', () => {
   });
 
   it('ends a run that a user stops, and the task is interrupted (US-4, RV10)', async () => {
-    stage.host.run = stage.host.hold;
     const task = await stage.create();
-    const { attemptId } = await stage.dispatch(task);
-    await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
+    const { attemptId } = await stage.hold(task);
     expect(await task.executeUpdate(stopUpdate, { args: [{}] })).toMatchObject({ stopping: true });
     const attempt = await stage.settled(task, attemptId);
     expect(attempt).toMatchObject({ outcome: 'stopped', code: 'user_stopped' });
@@ -73,10 +70,8 @@ describe('dispatchTask', () => {
   });
 
   it('counts an operator cancelling the workflow as a stop', async () => {
-    stage.host.run = stage.host.hold;
     const task = await stage.create();
-    const { attemptId } = await stage.dispatch(task);
-    await until(() => stage.host.orders.some((order) => order.attemptId === attemptId));
+    const { attemptId } = await stage.hold(task);
     await task.cancel();
     expect(await stage.settled(task, attemptId)).toMatchObject({ outcome: 'stopped' });
   });
@@ -110,6 +105,33 @@ describe('dispatchTask', () => {
     expect(second).toMatchObject({ mode: 'retry', threadId: first.threadId });
     const { activities } = await stage.record(task);
     expect(activities.filter(({ detail }) => detail.code === 'no_executor')).toHaveLength(1);
+  });
+
+  it('rolls over under a run of many notes, adopts the same attempt, and loses nothing', async () => {
+    const task = await stage.create();
+    const order = await stage.hold(task);
+    const runs = new Set<string>();
+    for (let serial = 0; serial < 450; serial += 1) {
+      await task.executeUpdate(addActivityUpdate, { args: [{ summary: `note ${String(serial)}` }] });
+      if (serial % 50 === 0) runs.add((await task.describe()).runId);
+    }
+    stage.host.release(order);
+    const attempt = await stage.settled(task, order.attemptId);
+    expect(attempt).toMatchObject({ outcome: 'completed', number: 1 });
+    expect(runs.size).toBeGreaterThan(1);
+    const moved = await stage.store.selectFrom('archive').selectAll().where('task', '=', task.workflowId).execute();
+    const kept = (await stage.record(task)).activities;
+    const entries = [...moved.map(({ body }) => JSON.parse(body) as ActivityEntry), ...kept];
+    const notes = entries.filter(({ detail }) => detail.type === 'note').sort((a, b) => numberOf(a) - numberOf(b));
+    expect(notes.map(({ summary }) => summary)).toEqual(
+      Array.from({ length: 450 }, (_, serial) => `note ${String(serial)}`),
+    );
+  });
+
+  it('shows a changed title in lists', async () => {
+    const task = await stage.create();
+    await task.executeUpdate(updateUpdate, { args: [{ title: 'Say good-bye' }] });
+    expect((await task.describe()).memo).toEqual({ title: 'Say good-bye' });
   });
 
   it('keeps the memo and search attributes over the phases', async () => {

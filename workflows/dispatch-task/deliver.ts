@@ -94,14 +94,13 @@ async function startRun(order: RunOrder, attempt: Attempt): Promise<Run> {
 
 /** Ends the run on its host as soon as a stop is accepted. */
 function stopWhenAsked(record: TaskRecord, attempt: Attempt): { settled(): Promise<void> } {
-  let isOver = false;
-  const stopping = (async () => {
-    await condition(() => record.carried.stop !== null || isOver);
-    if (record.carried.stop !== null && !isOver) await stopOnHost(attempt);
-  })();
+  const run = { isOver: false };
+  const stopping = condition(() => record.carried.stop !== null || run.isOver).then(async () => {
+    if (!run.isOver) await stopOnHost(attempt);
+  });
   return {
     settled: () => {
-      isOver = true;
+      run.isOver = true;
       return stopping;
     },
   };

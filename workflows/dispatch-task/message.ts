@@ -17,7 +17,7 @@ export function workerMessage(task: Task, attempt: Attempt): string {
   const parts = [
     ...(attempt.mode === 'start' ? [] : [WHY[attempt.mode]]),
     ...(isContinued ? [continued(task)] : []),
-    `You execute the persisted task with the id below in this very run; it is assigned to you already.`,
+    'You execute the persisted task with the id below in this very run; it is assigned to you already.',
     'Do not dispatch this task. When every acceptance criterion really holds, end with a message that says what was ' +
       'done; otherwise say what is missing. That message is your observation, and the caller records the outcome.',
     `Task id: ${task.id}`,
@@ -32,8 +32,9 @@ export function workerMessage(task: Task, attempt: Attempt): string {
 function continued({ failureReason, activities }: Task): string {
   const last = activities.findLast(({ detail }) => detail.to === 'interrupted' || detail.to === 'failed');
   const reason = failureReason ?? last?.summary;
+  const cause = reason === undefined ? '' : `It ended with: ${reason}\n\n`;
   return (
-    `${reason === undefined ? '' : `It ended with: ${reason}\n\n`}` +
+    cause +
     'Check first what the last run has already done in the workspace, then go on from there. ' +
     'The description of the task stands earlier in this conversation.'
   );

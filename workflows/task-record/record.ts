@@ -1,4 +1,4 @@
-import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { invalidArgument } from '../../contract/failures';
 import type { PhaseType } from '../../contract/names';
 import { newCarried, phaseInputSchema, type PhaseInput } from '../../contract/new-task';
@@ -13,6 +13,8 @@ const UPDATES_PER_RUN = 1_000;
 /** Activity entries that a record keeps; older ones go to the store. */
 const KEPT_ACTIVITIES = 200;
 const KEPT_ATTEMPTS = 20;
+/** Characters of a title that lists show. */
+const LISTED_TITLE = 200;
 
 /** The moment of the current workflow task. */
 export const now = (): string => new Date().toISOString();
@@ -20,6 +22,7 @@ export const now = (): string => new Date().toISOString();
 /** Owns the carried state of one phase: every change goes through `commit`, so that operators see it at once. */
 export class TaskRecord {
   private published: string;
+  private title: string;
   private updates = 0;
 
   constructor(
@@ -27,6 +30,7 @@ export class TaskRecord {
     private state: Carried,
   ) {
     this.published = JSON.stringify(attributesOf(state));
+    this.title = state.task.title;
     this.show();
   }
 
@@ -40,6 +44,7 @@ export class TaskRecord {
    */
   commit(change: (carried: Carried) => Carried): void {
     this.conclude(change);
+    this.publishTitle();
     if (this.phase === 'task' && this.state.intent !== null) return;
     const attributes = JSON.stringify(attributesOf(this.state));
     if (attributes === this.published) return;
@@ -92,6 +97,14 @@ export class TaskRecord {
         },
       }),
     };
+  }
+
+  /** Lists take the title from the memo, cut as at creation. */
+  private publishTitle(): void {
+    const { title } = this.state.task;
+    if (title === this.title) return;
+    this.title = title;
+    upsertMemo({ title: [...title].slice(0, LISTED_TITLE).join('') });
   }
 
   private show(): void {

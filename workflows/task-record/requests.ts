@@ -16,9 +16,10 @@ export function digestOf(name: string, input: object): string {
   return fnv1a(`${name} ${canonical(content)}`);
 }
 
+/** JSON with sorted keys and without undefined parts; inputs come from a schema, so there is nothing else in them. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const entries = Object.entries(value).filter(([, part]) => part !== undefined);
   return `{${entries
     .sort(([a], [b]) => (a < b ? -1 : 1))

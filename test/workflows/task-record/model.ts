@@ -29,10 +29,10 @@ export type Command =
 
 export const commands: fc.Arbitrary<Command> = fc.oneof(
   fc.constantFrom(...taskStatus.options).map((status) => ({ kind: 'setStatus' as const, status })),
-  fc.constantFrom('note', 'dispatch', 'dispatch', 'reopen', 'stop', 'orphan').map((kind) => ({ kind }) as Command),
+  fc.constantFrom('note', 'dispatch', 'dispatch', 'reopen', 'stop', 'orphan').map((kind) => ({ kind })),
   fc
     .constantFrom('completed', 'failed', 'stopped', 'interrupted_owner')
-    .map((outcome) => ({ kind: 'settle', outcome }) as Command),
+    .map((outcome) => ({ kind: 'settle' as const, outcome })),
 );
 
 export const begin = (): { carried: Carried; model: Model } => ({

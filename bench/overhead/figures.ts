@@ -1,0 +1,41 @@
+/** The present moment in milliseconds since 1970, with fractions; comparable between processes of one machine. */
+export const now = (): number => performance.timeOrigin + performance.now();
+
+/** The value that so much of a list is not above, `part` between 0 and 1. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+export interface Summary {
+  readonly n: number;
+  readonly median: number;
+  readonly p95: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** What is told of a list of measurements, rounded to three digits behind the point. */
+export function summary(values: readonly number[]): Summary {
+  return {
+    n: values.length,
+    median: round(quantile(values, 0.5)),
+    p95: round(quantile(values, 0.95)),
+    min: round(Math.min(...values)),
+    max: round(Math.max(...values)),
+  };
+}
+
+export const round = (value: number): number => Math.round(value * 1_000) / 1_000;
+
+/** Runs work for each number below `count`, `width` at a time. */
+export async function inFlight(count: number, width: number, work: () => Promise<void>): Promise<void> {
+  let begun = 0;
+  const lane = async (): Promise<void> => {
+    while (begun < count) {
+      begun += 1;
+      await work();
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+}

@@ -1,0 +1,58 @@
+import { temporal } from '@temporalio/proto';
+import type { Tasks } from './tasks';
+
+const { EventType } = temporal.api.enums.v1;
+type Event = temporal.api.history.v1.IHistoryEvent;
+
+/** One run of a task's workflow id. */
+export interface RunHistory {
+  readonly type: string;
+  readonly runId: string;
+  readonly events: readonly Event[];
+  readonly bytes: number;
+}
+
+/** All runs of a task, newest first: the chain is walked by the run that each continues. */
+export async function historiesOf(tasks: Tasks, taskId: string): Promise<RunHistory[]> {
+  const runs: RunHistory[] = [];
+  for (let runId: string | undefined; ;) {
+    const handle = await tasks.handle(taskId, runId);
+    const { raw, type, runId: found } = await handle.describe();
+    const { events = [] } = await handle.fetchHistory();
+    runs.push({
+      type,
+      runId: found,
+      events: events ?? [],
+      bytes: Number(raw.workflowExecutionInfo?.historySizeBytes ?? 0),
+    });
+    runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
+    if (runId === '') return runs;
+  }
+}
+
+/**
+ * Events that Temporal Cloud bills as an action (docs.temporal.io/cloud/actions): every start of a workflow, also as a
+ * child or by continue-as-new; timers; signals; accepted updates; started activities and each further try; upserts of
+ * search attributes, one per command.
+ */
+const BILLED = new Map<number, string>([
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, 'workflow started'],
+  [EventType.EVENT_TYPE_TIMER_STARTED, 'timer'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, 'signal'],
+  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, 'update'],
+  [EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, 'search attributes'],
+]);
+
+/** Actions of one run by kind; what leaves no event (heartbeats, queries) is counted elsewhere. */
+export function actionsOf({ events }: RunHistory): Record<string, number> {
+  const counts: Record<string, number> = {};
+  const add = (kind: string, count = 1): void => {
+    counts[kind] = (counts[kind] ?? 0) + count;
+  };
+  for (const { eventType, activityTaskStartedEventAttributes: started } of events) {
+    const kind = BILLED.get(eventType ?? 0);
+    if (kind !== undefined) add(kind);
+    if (started) add('activity', started.attempt ?? 1);
+  }
+  return counts;
+}

@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { createTask, dispatchTask, runTask, setTaskStatus, stopTask, waitSettled } from '../../client/index';
+import { taskHandle } from '../../client/session';
+import type { Outcome } from '../../contract/failures';
+import type { LocalStage } from '../../scripts/stage/local-stage';
+import { HOLD } from './stub';
+import { now } from './figures';
+
+const quiet = (): void => undefined;
+
+function valueOf<T>(outcome: Outcome<T>): { success: true } & T {
+  if (!outcome.success) throw new Error(`${outcome.code}: ${outcome.error}`);
+  return outcome;
+}
+
+/** A dispatch that was accepted, and when; milliseconds since 1970. */
+export interface Dispatched {
+  readonly taskId: string;
+  readonly attemptId: string;
+  readonly requestedAt: number;
+  readonly acceptedAt: number;
+}
+
+/** What the bench does with tasks, all of it through the product's own client. */
+export class Tasks {
+  constructor(
+    readonly stage: LocalStage,
+    private readonly repository: string,
+  ) {}
+
+  directoryOf({ attemptId }: Dispatched): string {
+    return join(this.stage.home, 'runs', attemptId);
+  }
+
+  async create(): Promise<string> {
+    const draft = { title: 'a task of the bench', workspace: this.repository };
+    return valueOf(await createTask(this.stage.session, draft)).task.id;
+  }
+
+  async dispatch(taskId: string): Promise<Dispatched> {
+    const requestedAt = now();
+    const { attemptId } = valueOf(await dispatchTask(this.stage.session, { taskId }));
+    return { taskId, attemptId, requestedAt, acceptedAt: now() };
+  }
+
+  /** Creates and dispatches in one step; the engine records the outcome. */
+  async run(description = 'Do nothing.'): Promise<Dispatched> {
+    const requestedAt = now();
+    const draft = { title: 'a task of the bench', description, workspace: this.repository };
+    const accepted = valueOf(await runTask(this.stage.session, draft, { completion: 'criteria' }));
+    return { taskId: accepted.taskId, attemptId: accepted.attemptId, requestedAt, acceptedAt: now() };
+  }
+
+  hold(): Promise<Dispatched> {
+    return this.run(HOLD);
+  }
+
+  async settled(task: Dispatched): Promise<string> {
+    const result = valueOf(await waitSettled(this.stage.session, task, quiet));
+    return result.executionResultId ?? '';
+  }
+
+  /** Records the outcome as a caller does. */
+  async complete(taskId: string, executionResultId: string): Promise<void> {
+    const change = { status: 'completed', result: 'done', executionResultId } as const;
+    valueOf(await setTaskStatus(this.stage.session, taskId, change));
+  }
+
+  async stop({ taskId }: Dispatched): Promise<void> {
+    valueOf(await stopTask(this.stage.session, { taskId }, quiet));
+  }
+
+  handle(taskId: string, runId?: string) {
+    return taskHandle(this.stage.session, taskId, runId);
+  }
+}

@@ -1,0 +1,239 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CountedProvider } from '../helpers/counted-provider';
+import { DevServer, until } from '../helpers/dev-server';
+import { Machine, type Answer } from '../helpers/machine';
+import { leadersOf } from '../helpers/outside-view';
+import { end } from '../helpers/process';
+import { replayAll } from '../helpers/replay-all';
+
+jest.setTimeout(180_000);
+
+const preload = join(__dirname, '..', 'fixtures', 'crash-point.cjs');
+const COMPLETED = { status: 0, success: true, taskStatus: 'completed', observation: 'finished' };
+
+let directory: string;
+let server: DevServer;
+let machine: Machine;
+let provider: CountedProvider;
+const recoveries: string[] = [];
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
+  server = await DevServer.start(join(directory, 'temporal.db'));
+});
+afterAll(async () => {
+  try {
+    // eslint-disable-next-line no-console -- the figures are measured, not asserted
+    process.stderr.write(`${recoveries.join('\n')}\n`);
+    expect(await replayAll(server.client)).toEqual(['dispatchTask', 'failOrphan', 'resumeCodex', 'task']);
+  } finally {
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+beforeEach(async () => {
+  machine = await Machine.make(server);
+  provider = new CountedProvider(machine.home.path);
+});
+afterEach(async () => {
+  await machine.dispose();
+});
+
+const withProvider = (env: NodeJS.ProcessEnv = {}) => ({ PERDURE_CODEX_BIN: provider.program, ...env });
+const startHost = (env: NodeJS.ProcessEnv = {}) => machine.startWorker('host', withProvider(env));
+const startOrchestrator = () => machine.startWorker('orchestrator');
+
+/** Begins `perdure run` as a user that waits. */
+function beginRun(): Promise<Answer> {
+  const args = ['run', '--title', 'Survive', '--id', taskId(), '--accept', 'true'];
+  return machine.begin(args, { env: withProvider() });
+}
+const taskId = () => machine.home.path.slice(-6);
+
+/** Waits until the provider runs and a worker follows it. */
+async function inMidRun(): Promise<string> {
+  const attemptId = await machine.nextRun();
+  await until(() => provider.living().length > 0 && machine.followerOf(attemptId) !== undefined);
+  return attemptId;
+}
+
+/** Waits until another process than `before` follows the attempt, and notes how long that took since `since`. */
+async function followedAgain(
+  attemptId: string,
+  { before, since, what }: { before: number | undefined; since: number; what: string },
+) {
+  await until(() => ![undefined, before].includes(machine.followerOf(attemptId)));
+  recoveries.push(`followed again ${((performance.now() - since) / 1_000).toFixed(2)} s after: ${what}`);
+}
+
+/** Lets the provider end, and asserts that there was one of it in all, whoever counts. */
+async function expectOneRun(waiting: Promise<Answer>): Promise<void> {
+  expect(provider.living().length).toBeLessThanOrEqual(1);
+  provider.release();
+  const answer = await waiting;
+  expect(answer).toMatchObject(COMPLETED);
+  expect(provider.starts()).toEqual([answer.threadId]);
+  expect(provider.living()).toEqual([]);
+  expect(await machine.attempts(taskId())).toMatchObject([
+    { mode: 'start', spawns: 1, threadId: answer.threadId, outcome: 'completed' },
+  ]);
+  expect(await machine.status(taskId())).toBe('completed');
+}
+
+describe('SIGKILL of the worker', () => {
+  it.each([
+    ['workspace', 'while the workspace is made'],
+    ['launch', 'before the runner starts'],
+    ['claim', 'after the claim'],
+    ['spawn', 'after the spawn'],
+    ['exit', 'between the end of the provider and its record'],
+  ])('at the point "%s", %s, leaves one start in all, in one thread (GU-1)', async (point, what) => {
+    await startOrchestrator();
+    const crashEnv = {
+      NODE_OPTIONS: `--require ${preload}`,
+      CRASH_POINT: point,
+      CRASH_ONCE: machine.home.file('crashed'),
+    };
+    const worker = await startHost({ ...crashEnv, PERDURE_PROVIDER_ENV: Object.keys(crashEnv).join(',') });
+    if (point === 'exit') provider.release();
+    const crashed = once(worker, 'exit');
+    const waiting = beginRun();
+    expect((await crashed)[1]).toBe('SIGKILL');
+    const since = performance.now();
+    await startHost();
+    const attemptId = await machine.nextRun();
+    if (point !== 'exit') await followedAgain(attemptId, { before: worker.pid, since, what });
+    await until(() => provider.starts().length > 0);
+    await expectOneRun(waiting);
+    if (point === 'exit')
+      recoveries.push(`settled ${((performance.now() - since) / 1_000).toFixed(2)} s after: ${what}`);
+  });
+
+  it('in mid-run, the whole machine but the provider, leaves the provider alone and is followed again (GU-1)', async () => {
+    const worker = await machine.startWorker('all', withProvider());
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    const since = performance.now();
+    await end(worker);
+    await machine.startWorker('all', withProvider());
+    await followedAgain(attemptId, { before: worker.pid, since, what: 'kill of the only worker, restart included' });
+    await expectOneRun(waiting);
+  });
+
+  it('in mid-run is taken over by another worker of the same host (GU-1)', async () => {
+    await startOrchestrator();
+    const workers = await Promise.all([startHost(), startHost()]);
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    const before = machine.followerOf(attemptId);
+    const since = performance.now();
+    await end(workerWith(workers, before));
+    await followedAgain(attemptId, { before, since, what: 'kill of one of two workers' });
+    await expectOneRun(waiting);
+  });
+});
+
+function workerWith(workers: ChildProcess[], pid: number | undefined): ChildProcess {
+  const found = workers.find((worker) => worker.pid === pid);
+  if (found === undefined) throw new Error(`no worker has pid ${String(pid)}`);
+  return found;
+}
+
+describe('a worker that ends or stalls', () => {
+  it('hands its run over when it is told to end (GU-1)', async () => {
+    await startOrchestrator();
+    const worker = await startHost();
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    const since = performance.now();
+    await end(worker, 'SIGTERM');
+    expect(worker.exitCode).toBe(0);
+    expect(provider.living()).toHaveLength(1);
+    await startHost();
+    await followedAgain(attemptId, { before: worker.pid, since, what: 'SIGTERM, restart included' });
+    await expectOneRun(waiting);
+  });
+
+  it('is replaced when it is frozen past its heartbeat, and does no harm when it thaws (GU-1)', async () => {
+    await startOrchestrator();
+    const workers = await Promise.all([startHost(), startHost()]);
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    const before = machine.followerOf(attemptId);
+    const frozen = workerWith(workers, before);
+    const since = performance.now();
+    frozen.kill('SIGSTOP');
+    await followedAgain(attemptId, { before, since, what: 'freeze of one of two workers' });
+    frozen.kill('SIGCONT');
+    await expectOneRun(waiting);
+    expect(frozen.exitCode).toBeNull();
+  });
+});
+
+describe('SIGKILL of the runner', () => {
+  const killRunner = (attemptId: string) => {
+    const runners = leadersOf(machine.home.file('runs', attemptId));
+    expect(runners).toHaveLength(1);
+    for (const { pid } of runners) process.kill(pid, 'SIGKILL');
+  };
+
+  it('in mid-run leaves the provider alone; the worker sees it to its end (GU-1)', async () => {
+    await startOrchestrator();
+    await startHost();
+    const waiting = beginRun();
+    killRunner(await inMidRun());
+    expect(provider.living()).toHaveLength(1);
+    await expectOneRun(waiting);
+  });
+
+  it('and of the provider is an interrupted owner: nothing starts again until someone asks for it (RC-4, DS4)', async () => {
+    await startOrchestrator();
+    const worker = await startHost();
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    killRunner(attemptId);
+    for (const pid of provider.living()) process.kill(pid, 'SIGKILL');
+    const [thread] = provider.starts();
+    expect(await waiting).toMatchObject({
+      status: 1,
+      success: false,
+      code: 'interrupted_owner',
+      threadId: thread,
+      taskStatus: 'in_progress',
+    });
+    expect(await machine.perdure('why', taskId())).toMatchObject({ attention: 'recovery', phase: 'task' });
+    await end(worker);
+    await startHost();
+    expect(provider.starts()).toEqual([thread]);
+
+    provider.release();
+    const dispatched = await machine.begin(['dispatch', taskId(), '--wait'], { env: withProvider() });
+    expect(dispatched).toMatchObject({ status: 0, success: true, threadId: thread, observation: 'finished' });
+    expect(provider.starts()).toEqual([thread, thread]);
+    expect(await machine.attempts(taskId())).toMatchObject([
+      { mode: 'start', spawns: 1, outcome: 'interrupted_owner', threadId: thread },
+      { mode: 'retry', spawns: 1, outcome: 'completed', threadId: thread },
+    ]);
+    const { task } = await machine.perdure('task', 'show', taskId());
+    expect(JSON.stringify(task?.['activities'])).toContain('"code":"no_executor"');
+  });
+});
+
+describe('SIGKILL of the server', () => {
+  it('in mid-run changes nothing: the provider goes on and the waiting caller gets its result (GU-1)', async () => {
+    await startOrchestrator();
+    await startHost();
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    await server.kill();
+    const steps = provider.living();
+    await server.restart();
+    expect(provider.living()).toEqual(steps);
+    expect(machine.followerOf(attemptId)).toBeDefined();
+    await expectOneRun(waiting);
+  });
+});

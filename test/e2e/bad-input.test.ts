@@ -1,0 +1,128 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { DevServer } from '../helpers/dev-server';
+import { Machine, type Answer } from '../helpers/machine';
+
+// No worker runs here: what is refused is refused before anything is asked of one.
+let server: DevServer;
+let machine: Machine;
+
+beforeAll(async () => {
+  server = await DevServer.start();
+  machine = await Machine.make(server, { PERDURE_CODEX_BIN: process.execPath });
+  writeFileSync(machine.home.file('plain-file'), '');
+  mkdirSync(machine.home.file('no-repository'));
+});
+afterAll(async () => {
+  await machine.dispose();
+  await server.stop();
+});
+
+/** Everything that the server ever stored. */
+async function stored(): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { workflowId } of server.client.workflow.list()) ids.push(workflowId);
+  return ids;
+}
+
+async function expectRefused(answer: Answer, refusal: { status: number; code: string }): Promise<void> {
+  expect(answer).toMatchObject({ success: false, ...refusal, hint: expect.any(String), error: expect.any(String) });
+  expect(await stored()).toEqual([]);
+}
+
+const COMMANDS = [
+  ['task create', ['task', 'create']],
+  ['run', ['run']],
+] as const;
+
+describe.each(COMMANDS)('perdure %s', (_name, command) => {
+  it.each([
+    ['a slash', 'a/b'],
+    ['nothing but dots', '..'],
+    ['dots that lead up', 'a..b'],
+    ['a bell', 'a\u0007b'],
+    ['a line end', 'a\nb'],
+    ['an escape of C1', 'a\u009bb'],
+    ['129 characters', 'x'.repeat(129)],
+    ['no character', ''],
+    ['a blank at its end', 'a '],
+    ['a dash first', '-a'],
+  ])('stores nothing for an id with %s (TR3)', async (_what, id) => {
+    const answer = await machine.perdure(...command, '--title', 'x', `--id=${id}`);
+    await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
+  });
+
+  it.each([
+    ['a title of 1,001 characters', ['--title', 'x'.repeat(1_001)], 'INVALID_ARGUMENT'],
+    ['a blank title', ['--title', ' \t'], 'INVALID_ARGUMENT'],
+    ['an unknown agent', ['--title', 'x', '--agent', 'nobody'], 'AGENT_NOT_FOUND'],
+    ['a missing workspace', ['--title', 'x', '--workspace', 'nothing-here'], 'WORKSPACE_MISSING'],
+    ['a file as workspace', ['--title', 'x', '--workspace', '../plain-file'], 'WORKSPACE_NOT_DIRECTORY'],
+    ['a workspace below a file', ['--title', 'x', '--workspace', '../plain-file/x'], 'WORKSPACE_NOT_DIRECTORY'],
+    ['a workspace without git', ['--title', 'x', '--workspace', '../no-repository'], 'WORKSPACE_NOT_GIT'],
+    ['a due date that is none', ['--title', 'x', '--due', 'tomorrow'], 'INVALID_ARGUMENT'],
+  ])('stores nothing for %s', async (_what, options, code) => {
+    await expectRefused(await machine.perdure(...command, '--id', 'B-1', ...options), { status: 1, code });
+    expect(await machine.perdure('task', 'show', 'B-1')).toMatchObject({ status: 4, code: 'TASK_NOT_FOUND' });
+  });
+
+  it('stores nothing for a description of more than 256 KiB, counted in bytes', async () => {
+    const args = [...command, '--title', 'x', '--id', 'B-2', '--description', '-'];
+    const answer = await machine.begin(args, { stdin: 'ä'.repeat(128 * 1024 + 1) });
+    await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
+  });
+
+  it('stores nothing for an unknown flag', async () => {
+    await expectRefused(await machine.perdure(...command, '--title', 'x', '--bogus'), { status: 2, code: 'USAGE' });
+  });
+});
+
+describe('a run', () => {
+  it.each([
+    ['is nowhere', 'nothing-here'],
+    ['is a directory', 'no-repository'],
+    ['is not executable', 'plain-file'],
+  ])('of a Codex that %s is refused, and nothing is stored', async (_what, name) => {
+    const env = { PERDURE_CODEX_BIN: machine.home.file(name) };
+    const answer = await machine.begin(['run', '--title', 'x', '--id', 'B-3'], { env });
+    await expectRefused(answer, { status: 1, code: 'EXECUTABLE_UNAVAILABLE' });
+  });
+
+  it.each([
+    ['--time-limit', '999ms'],
+    ['--time-limit', '8d'],
+    ['--inactivity', '10ms'],
+  ])('with a limit out of bounds (%s %s) is refused, and nothing is stored', async (flag, value) => {
+    const answer = await machine.perdure('run', '--title', 'x', '--id', 'B-4', flag, value);
+    await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
+  });
+});
+
+describe('a task that is not there', () => {
+  it.each([
+    ['dispatch', ['dispatch', 'B-none']],
+    ['stop', ['stop', 'B-none']],
+    ['note', ['task', 'note', 'B-none', 'text']],
+    ['complete', ['task', 'complete', 'B-none', '--result', 'r']],
+    ['reopen', ['task', 'reopen', 'B-none']],
+    ['decide', ['decide', 'B-none', 'accept']],
+  ])('answers exit code 4 to %s', async (_name, args) => {
+    await expectRefused(await machine.perdure(...args), { status: 4, code: 'TASK_NOT_FOUND' });
+  });
+});
+
+describe('a server that is not there', () => {
+  it('answers exit code 3 to a run', async () => {
+    const env = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const answer = await machine.begin(['run', '--title', 'x'], { env });
+    await expectRefused(answer, { status: 3, code: 'TEMPORAL_UNREACHABLE' });
+  });
+});
+
+describe('input at its bounds', () => {
+  it('is taken: an id of 128 characters, a title of 1,000, a description of 256 KiB', async () => {
+    const id = '字'.repeat(128);
+    const args = ['task', 'create', '--id', id, '--title', '題'.repeat(1_000), '--description', '-'];
+    expect(await machine.begin(args, { stdin: 'ä'.repeat(128 * 1024) })).toMatchObject({ status: 0, success: true });
+    expect(await stored()).toEqual([`task/default/${id}`]);
+  });
+});
