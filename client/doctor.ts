@@ -94,7 +94,7 @@ const checkCodex = ({ env }: Session): Promise<Check> =>
       const { stdout } = await run(path, ['--version'], { timeout: 10_000 });
       return `${stdout.trim().slice(0, 200)} (${source}: ${path})`;
     },
-    FAILURES.EXECUTABLE_UNAVAILABLE.hint,
+    FAILURES.executable_unavailable.hint,
   );
 
 const checkSandbox = ({ env }: Session): Promise<Check> =>

@@ -23,7 +23,7 @@ export function findCodex(env: Env): FoundCodex {
   if (named !== undefined && named !== '') {
     if (isAbsolute(named) && isExecutable(named)) return { path: named, source: 'PERDURE_CODEX_BIN' };
     return refuse(
-      'EXECUTABLE_UNAVAILABLE',
+      'executable_unavailable',
       `PERDURE_CODEX_BIN names ${named}, which is no absolute path of a program`,
       {
         hint: 'Set PERDURE_CODEX_BIN to the absolute path of the Codex binary, or unset it to use the installed package.',
@@ -38,7 +38,7 @@ export function findCodex(env: Env): FoundCodex {
     .map((directory) => join(directory, 'codex'))
     .find(isExecutable);
   if (onPath !== undefined) return { path: onPath, source: 'PATH' };
-  return refuse('EXECUTABLE_UNAVAILABLE', 'the Codex CLI was found neither as a package nor on PATH');
+  return refuse('executable_unavailable', 'the Codex CLI was found neither as a package nor on PATH');
 }
 
 /** The native binary of the installed package, beside or inside its launcher's package. */

@@ -38,7 +38,7 @@ async function realDirectory(path: string): Promise<string> {
   } catch (error) {
     if (errnoOf(error) === 'ENOTDIR') refuse('WORKSPACE_NOT_DIRECTORY', `${path} is not a directory`);
     const why = errnoOf(error) === 'ENOENT' ? 'does not exist' : `cannot be read (${messageOf(error)})`;
-    refuse('WORKSPACE_MISSING', `${path} ${why}`);
+    refuse('workspace_missing', `${path} ${why}`);
   }
   return refuse('WORKSPACE_NOT_DIRECTORY', `${path} is not a directory`);
 }

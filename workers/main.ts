@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { Client } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import {
   DefaultLogger,
   makeTelemetryFilterString,
@@ -8,6 +9,7 @@ import {
   type NativeConnection,
   type Worker,
 } from '@temporalio/worker';
+import { DETACHED } from '../activities/provider/failures';
 import { loadWorkerConfig, type Env, type WorkerConfig, type WorkerRole } from './config';
 import { connectWorker } from './connection';
 import { createHostWorker } from './host';
@@ -70,8 +72,14 @@ function quietRuntime(): void {
 /** Warnings of the SDK that tell of nothing wrong: a host worker runs no workflows, a server may end before we do. */
 const HARMLESS = ['No workflows registered', 'shutdown_worker rpc errored'];
 
+/** A worker that ends hands its runs over by failing their activities. */
+const isHandOver = (meta: LogEntry['meta']): boolean => {
+  const error: unknown = meta?.['error'];
+  return error instanceof ApplicationFailure && error.type === DETACHED;
+};
+
 function log({ level, message, meta, timestampNanos }: LogEntry): void {
-  if (HARMLESS.some((start) => message.startsWith(start))) return;
+  if (HARMLESS.some((start) => message.startsWith(start)) || isHandOver(meta)) return;
   const at = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
   process.stderr.write(`${at} ${level} ${message} ${inspect(meta ?? {}, { breakLength: Infinity })}\n`);
 }

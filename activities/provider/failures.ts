@@ -3,7 +3,7 @@ import { errorCode, errorMessage } from './thrown';
 import { AttemptIdError } from './run-directory';
 
 /** Type of the failure by which a worker that shuts down hands a run over to the next one. */
-const DETACHED = 'detached';
+export const DETACHED = 'detached';
 
 /**
  * Maps what was thrown while a run was started or followed; every one of them leaves the provider alone.

@@ -44,7 +44,8 @@ export class RunFollower {
   private readonly startedMs: number;
   private readonly silence: SilenceLimits;
   private livenessAt = 0;
-  private beatAt = 0;
+  private beatAt = Date.now();
+  private isThreadTold = false;
   private timesGone = 0;
   private cancellation: { error: unknown } | undefined;
 
@@ -95,10 +96,14 @@ export class RunFollower {
   }
 
   private async beat(): Promise<void> {
-    if (Date.now() - this.beatAt < BEAT_MS) return;
-    this.beatAt = Date.now();
     const { output, context } = this.run;
     const { events, offset } = output;
+    const hasThread = events.threadIds.length > 0;
+    // The server takes the first beat at once and the next ones much later, so the first one waits for the thread.
+    const isNews = hasThread && !this.isThreadTold;
+    if (!isNews && Date.now() - this.beatAt < BEAT_MS) return;
+    this.isThreadTold = hasThread;
+    this.beatAt = Date.now();
     context.heartbeat({
       offset,
       threadId: events.threadIds[0] ?? null,

@@ -32,7 +32,7 @@ const STOPPED: Verdict = { outcome: 'stopped', code: 'user_stopped', error: 'the
 
 /** What Codex says when it refuses a resume, by wordings that several versions had. */
 const REFUSALS: readonly (readonly [RegExp, FailureCode])[] = [
-  [/already has an active (writer|turn)/i, 'thread_busy'],
+  [/already has an active (writer|turn)/i, 'THREAD_BUSY'],
   [/is archived/i, 'thread_archived'],
   [/\bis empty\b/i, 'thread_empty'],
   [/no (such |saved |matching )?(rollout|thread|session|conversation)/i, 'session_not_found'],

@@ -10,7 +10,7 @@ export function findTemporalBinary(env: Env, home: string): string {
   const named = env['TEMPORAL_CLI_PATH'];
   if (named) {
     if (isExecutable(named)) return named;
-    refuse('EXECUTABLE_UNAVAILABLE', `TEMPORAL_CLI_PATH names ${named}, which is no executable file`, {
+    refuse('executable_unavailable', `TEMPORAL_CLI_PATH names ${named}, which is no executable file`, {
       hint: 'Correct TEMPORAL_CLI_PATH or unset it.',
     });
   }
@@ -18,7 +18,7 @@ export function findTemporalBinary(env: Env, home: string): string {
   const places = [...folders, join(home, 'bin'), join(homedir(), '.perdure', 'bin')];
   const found = places.map((folder) => join(folder, 'temporal')).find(isExecutable);
   if (found !== undefined) return found;
-  return refuse('EXECUTABLE_UNAVAILABLE', 'the Temporal CLI is neither on PATH nor in the home', {
+  return refuse('executable_unavailable', 'the Temporal CLI is neither on PATH nor in the home', {
     hint: 'Run `npm run setup` in the clone, install it from https://docs.temporal.io/cli, or set TEMPORAL_CLI_PATH.',
   });
 }

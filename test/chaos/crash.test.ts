@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   try {
-    // eslint-disable-next-line no-console -- the figures are measured, not asserted
+    // Measured, not asserted.
     process.stderr.write(`${recoveries.join('\n')}\n`);
     expect(await replayAll(server.client)).toEqual(['dispatchTask', 'failOrphan', 'resumeCodex', 'task']);
   } finally {

@@ -166,7 +166,7 @@ describe('perdure run', () => {
     env = { ...env, PERDURE_CODEX_BIN: '/nothing/codex' };
     const refused = await json('run', '--title', 'no codex', '--id', 'R-5');
     env = { ...env, PERDURE_CODEX_BIN: home.file('codex') };
-    expect(refused).toMatchObject({ exit: 1, code: 'EXECUTABLE_UNAVAILABLE' });
+    expect(refused).toMatchObject({ exit: 1, code: 'executable_unavailable' });
     expect(await json('task', 'show', 'R-5')).toMatchObject({ exit: 4 });
   });
 });

@@ -105,7 +105,7 @@ describe('input that is refused before anything is asked', () => {
     ['INVALID_ARGUMENT', ['logs', 'T-1', '--attempt', '../../etc']],
     ['AGENT_NOT_FOUND', ['task', 'create', '--title', 'x', '--agent', 'nobody']],
     ['AGENT_NOT_FOUND', ['dispatch', 'T-1', '--agent', 'nobody']],
-    ['WORKSPACE_MISSING', ['task', 'create', '--title', 'x', '--workspace', '/nothing/here']],
+    ['workspace_missing', ['task', 'create', '--title', 'x', '--workspace', '/nothing/here']],
     ['WORKSPACE_NOT_DIRECTORY', ['task', 'create', '--title', 'x', '--workspace', '/etc/hostname']],
   ])('answers %s to %j with exit code 1', (code, args) => {
     const { status, stdout } = perdure(...args, '--json');

@@ -54,7 +54,7 @@ describe('chooseWorkspace', () => {
   });
 
   it.each([
-    ['WORKSPACE_MISSING', () => join(root, 'nothing')],
+    ['workspace_missing', () => join(root, 'nothing')],
     ['WORKSPACE_NOT_GIT', () => root],
     ['WORKSPACE_NO_COMMIT', () => repository('empty', false)],
     ['WORKSPACE_NOT_GIT', () => join(repository('repo'), '.git')],

@@ -7,7 +7,8 @@ import { replayAll } from '../helpers/replay-all';
 
 jest.setTimeout(120_000);
 
-const MEMORY_MIB = 150;
+/** What the longest line alone would take if it were held: bytes, joined, and as text. */
+const MEMORY_MIB = 300;
 const START = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000001"}'`;
 const OTHER = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000002"}'`;
 const DONE = `echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'`;
@@ -63,24 +64,24 @@ async function expectFailure({ taskId, answer }: Awaited<ReturnType<typeof runWi
 
 describe('a provider that cannot be started', () => {
   it.each([
-    ['is not executable', sh('exit 0'), 0o644, 'executable_unavailable'],
-    ['is no program', 'just text\n', 0o755, 'spawn_failed'],
-    ['has an interpreter that is missing', '#!/nothing/here\n', 0o755, 'spawn_failed'],
-  ])('because it %s fails the task with that code, and counts no spawn', async (_what, text, mode, code) => {
+    ['is not executable', 'executable_unavailable', 0o644, sh('exit 0')],
+    ['is no program', 'spawn_failed', 0o755, 'just text\n'],
+    ['has an interpreter that is missing', 'spawn_failed', 0o755, '#!/nothing/here\n'],
+  ])('because it %s fails the task with %s, and counts no spawn', async (_what, code, mode, text) => {
     await expectFailure(await runWith(text, { mode }), code, 0);
   });
 });
 
 describe('a provider that ends without a result', () => {
   it.each([
-    ['ends at once', sh('exit 7'), 'provider_exited'],
-    ['refuses its command line', sh('echo "unexpected argument" >&2', 'exit 2'), 'usage_error'],
-    ['prints no JSON', sh('echo hello', 'echo world'), 'output_unreadable'],
-    ['begins a thread and no more', sh(START), 'outcome_missing'],
-    ['is killed', sh(START, 'kill -KILL $$'), 'killed_by_signal'],
-    ['names no thread', sh(DONE), 'thread_missing'],
-    ['names two threads', sh(START, OTHER, DONE), 'thread_ambiguous'],
-  ])('%s: the task fails with the code %s', async (_what, text, code) => {
+    ['ends at once', 'provider_exited', sh('exit 7')],
+    ['refuses its command line', 'usage_error', sh('echo "unexpected argument" >&2', 'exit 2')],
+    ['prints no JSON', 'output_unreadable', sh('echo hello', 'echo world')],
+    ['begins a thread and no more', 'outcome_missing', sh(START)],
+    ['is killed', 'killed_by_signal', sh(START, 'kill -KILL $$')],
+    ['names no thread', 'thread_missing', sh(DONE)],
+    ['names two threads', 'thread_ambiguous', sh(START, OTHER, DONE)],
+  ])('%s: the task fails with the code %s', async (_what, code, text) => {
     await expectFailure(await runWith(text), code);
   });
 });

@@ -87,7 +87,7 @@ async function startRun(order: RunOrder, attempt: Attempt): Promise<Run> {
     };
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    const busy = unstartedReport('failed', 'thread_busy', now());
+    const busy = unstartedReport('failed', 'THREAD_BUSY', now());
     return { report: Promise.resolve(busy), letGo: () => undefined };
   }
 }

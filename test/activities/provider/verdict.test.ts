@@ -91,7 +91,7 @@ describe('verdict on a run', () => {
     ['session_not_found', refused('No such thread: 01a2')],
     ['thread_archived', refused('Error: session 01a2 is archived. Run `codex unarchive 01a2` to restore')],
     ['thread_empty', refused('Error: rollout at /x is empty')],
-    ['thread_busy', refused('Error: thread 01a2 already has an active writer')],
+    ['THREAD_BUSY', refused('Error: thread 01a2 already has an active writer')],
     ['provider_exited', refused('Error: something else')],
     ['thread_mismatch', traces(ended(), { ...completed, threadIds: [B] })],
     ['thread_ambiguous', traces(ended(), { ...completed, threadIds: [A, B] })],
