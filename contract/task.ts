@@ -1,6 +1,6 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
-import { id, instant, line, text } from './text';
+import { id, instant, line, text, utf8Length } from './text';
 
 /** Bounds of a task's own text, in characters or UTF-8 bytes. */
 export const TITLE_CHARACTERS = 1_000;
@@ -8,6 +8,13 @@ export const DESCRIPTION_BYTES = 256 * 1024;
 const OUTCOME_BYTES = 16 * 1024;
 const NOTE_BYTES = 16 * 1024;
 const STRUCTURE_BYTES = 16 * 1024;
+/** Bytes of a record's content in JSON: with its history of the task it stays below the server's 2 MB of a payload. */
+export const RECORD_BYTES = 1_000_000;
+
+/** Bytes that a record's content takes in a payload; its activities are bounded by themselves. */
+export function recordLength(task: object): number {
+  return utf8Length(JSON.stringify({ ...task, activities: [] }));
+}
 
 export const taskStatus = z.enum([
   'pending',
@@ -82,24 +89,28 @@ export const taskSchema = z.strictObject({
 export type Task = z.infer<typeof taskSchema>;
 
 /** What a caller says to create a task; everything else has a default. A status is coerced to pending (TR1). */
-export const newTaskSchema = z.strictObject({
-  ...content,
-  id,
-  tenantId: id,
-  priority: content.priority.default('medium'),
-  metadata: content.metadata.default({}),
-  dependencies: content.dependencies.default([]),
-  requireReview: content.requireReview.default(false),
-  files: content.files.default([]),
-  acceptance: content.acceptance.default([]),
-  status: taskStatus.optional(),
-  ownerType: z.enum(['agent', 'user']).default('agent'),
-  ownerId: id,
-  workspace: workspaceSchema,
-  context: structure.default({}),
-  actor: line(200),
-  createdAt: instant,
-});
+export const newTaskSchema = z
+  .strictObject({
+    ...content,
+    id,
+    tenantId: id,
+    priority: content.priority.default('medium'),
+    metadata: content.metadata.default({}),
+    dependencies: content.dependencies.default([]),
+    requireReview: content.requireReview.default(false),
+    files: content.files.default([]),
+    acceptance: content.acceptance.default([]),
+    status: taskStatus.optional(),
+    ownerType: z.enum(['agent', 'user']).default('agent'),
+    ownerId: id,
+    workspace: workspaceSchema,
+    context: structure.default({}),
+    actor: line(200),
+    createdAt: instant,
+  })
+  .refine((task) => recordLength(task) <= RECORD_BYTES, {
+    error: `the task takes more than ${String(RECORD_BYTES)} bytes`,
+  });
 export type NewTask = z.input<typeof newTaskSchema>;
 
 /** What every request carries: who asks, and the id that makes repeating it harmless (GN10). */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CountedProvider } from '../helpers/counted-provider';
 import { DevServer, until } from '../helpers/dev-server';
 import { Machine, type Answer } from '../helpers/machine';
-import { leadersOf } from '../helpers/outside-view';
+import { killThem, leadersOf } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 import { replayAll } from '../helpers/replay-all';
 
@@ -178,7 +178,7 @@ describe('SIGKILL of the runner', () => {
   const killRunner = (attemptId: string) => {
     const runners = leadersOf(machine.home.file('runs', attemptId));
     expect(runners).toHaveLength(1);
-    for (const { pid } of runners) process.kill(pid, 'SIGKILL');
+    killThem(runners);
   };
 
   it('in mid-run leaves the provider alone; the worker sees it to its end (GU-1)', async () => {
@@ -196,7 +196,7 @@ describe('SIGKILL of the runner', () => {
     const waiting = beginRun();
     const attemptId = await inMidRun();
     killRunner(attemptId);
-    for (const pid of provider.living()) process.kill(pid, 'SIGKILL');
+    killThem(provider.living());
     const [thread] = provider.starts();
     expect(await waiting).toMatchObject({
       status: 1,

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DevServer } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
-import { allProcesses, leadersOf, markedWith } from '../helpers/outside-view';
+import { allProcesses, killThem, leadersOf, markedWith } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 import { replayAll } from '../helpers/replay-all';
 import { rolloutsIn } from '../helpers/rollouts';
@@ -91,7 +91,7 @@ describe('a run of the real Codex', () => {
   it('keeps the sandbox of its policy, in a resumed run as well (CX-7)', async () => {
     const script = '@shell echo written > written.txt';
     const first = await run('C-2', [script, '@say tried'], '--sandbox', 'read-only', '--accept', 'test -e written.txt');
-    expect(first).toMatchObject({ code: 'CRITERIA_NOT_MET', observation: undefined });
+    expect(first).toMatchObject({ code: 'CRITERIA_NOT_MET', taskStatus: 'failed' });
     await machine.perdure('task', 'note', 'C-2', `${script}\n@say tried again`);
     const second = await machine.perdure('dispatch', 'C-2', '--sandbox', 'read-only', '--wait');
     expect(second).toMatchObject({ success: true, threadId: first.threadId, observation: 'tried again' });
@@ -160,9 +160,7 @@ describe('a run of the real Codex', () => {
     await held.reached();
     const attemptId = await machine.nextRun(known);
     const thread = await until(() => rolloutsIn(codexHome).find(({ threadSource }) => threadSource === attemptId));
-    for (const { pid } of [...leadersOf(machine.home.file('runs', attemptId)), ...markedWith(attemptId)]) {
-      process.kill(pid, 'SIGKILL');
-    }
+    killThem([...leadersOf(machine.home.file('runs', attemptId)), ...markedWith(attemptId)]);
     expect(await lost).toMatchObject({
       status: 1,
       code: 'interrupted_owner',

@@ -64,10 +64,10 @@ async function expectFailure({ taskId, answer }: Awaited<ReturnType<typeof runWi
 
 describe('a provider that cannot be started', () => {
   it.each([
-    ['is not executable', 'executable_unavailable', 0o644, sh('exit 0')],
-    ['is no program', 'spawn_failed', 0o755, 'just text\n'],
-    ['has an interpreter that is missing', 'spawn_failed', 0o755, '#!/nothing/here\n'],
-  ])('because it %s fails the task with %s, and counts no spawn', async (_what, code, mode, text) => {
+    { what: 'is not executable', code: 'executable_unavailable', text: sh('exit 0'), mode: 0o644 },
+    { what: 'is no program', code: 'spawn_failed', text: 'just text\n' },
+    { what: 'has an interpreter that is missing', code: 'spawn_failed', text: '#!/nothing/here\n' },
+  ])('because it $what fails the task with $code, and counts no spawn', async ({ text, code, mode = 0o755 }) => {
     await expectFailure(await runWith(text, { mode }), code, 0);
   });
 });

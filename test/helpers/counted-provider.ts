@@ -1,5 +1,5 @@
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
-import { leadersOf } from './outside-view';
+import { leadersOf, type SeenProcess } from './outside-view';
 
 /**
  * A provider that writes down each of its starts by itself, so that nothing of ours counts them. It prints events
@@ -25,9 +25,9 @@ export class CountedProvider {
     return lines.filter((line) => line !== '');
   }
 
-  /** Pids of the processes of it that live. */
-  living(): number[] {
-    return leadersOf(`${this.program} exec`).map(({ pid }) => pid);
+  /** The processes of it that live. */
+  living(): SeenProcess[] {
+    return leadersOf(`${this.program} exec`);
   }
 
   /** Lets it end, now and whenever it is started again. */

@@ -48,14 +48,18 @@ export function memoryOf(pid: number, figure: 'VmRSS' | 'VmHWM'): number {
   return Number(new RegExp(`^${figure}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024;
 }
 
-/** Ends everything whose command line names a path. */
-export function killAllOf(path: string): void {
-  for (const { pid, command } of allProcesses()) {
-    if (!command.includes(path)) continue;
+/** Kills processes that may have ended by themselves meanwhile. */
+export function killThem(processes: readonly Pick<SeenProcess, 'pid'>[]): void {
+  for (const { pid } of processes) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // It has.
     }
   }
 }
+
+/** Kills everything whose command line names a path. */
+export const killAllOf = (path: string): void => {
+  killThem(allProcesses().filter(({ command }) => command.includes(path)));
+};

@@ -1,6 +1,13 @@
 import { failure } from '../../contract/failures';
 import type { Carried } from '../../contract/run';
-import type { noteSchema, Task, TaskAnswer, taskUpdateSchema } from '../../contract/task';
+import {
+  RECORD_BYTES,
+  recordLength,
+  type noteSchema,
+  type Task,
+  type TaskAnswer,
+  type taskUpdateSchema,
+} from '../../contract/task';
 import type { z } from 'zod';
 import { append, type Step } from './transitions';
 
@@ -22,6 +29,9 @@ export function resultWarnings(carried: Carried, executionResultId: string | und
   return isKnown || carried.archived.attempts > 0 ? [] : [`no run of this task has the result ${executionResultId}`];
 }
 
+const tooLarge = (task: Task) =>
+  failure('INVALID_ARGUMENT', `the task would take more than ${String(RECORD_BYTES)} bytes`, { taskId: task.id });
+
 /** Changes content fields and never the status (TR8). */
 export function updateTask(carried: Carried, update: z.output<typeof taskUpdateSchema>, at: string): Step<TaskAnswer> {
   const { actor, requestId: _, executionResultId, context, ...fields } = update;
@@ -31,6 +41,7 @@ export function updateTask(carried: Carried, update: z.output<typeof taskUpdateS
     ...given,
     context: { ...carried.task.context, ...context },
   };
+  if (recordLength(task) > RECORD_BYTES) return tooLarge(task);
   const names = [...Object.keys(given), ...(context === undefined ? [] : ['context'])].sort();
   if (names.length === 0) return failure('INVALID_ARGUMENT', 'the update names no field', { taskId: task.id });
   const next = append(

@@ -3,6 +3,7 @@ import { findAgent } from '../../contract/agent';
 import { failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, DispatchAnswer, dispatchSchema, reopenSchema, RunMode } from '../../contract/run';
 import type { Task } from '../../contract/task';
+import { asEarlier } from './window';
 import { isTerminal, transit, type Step, type Stamp } from './transitions';
 
 export type Dispatch = z.output<typeof dispatchSchema>;
@@ -94,7 +95,7 @@ function beginAttempt(carried: Carried, mode: RunMode, claim: Claim): Carried {
     ownerId: dispatch.agentId,
     context: { ...context, run_id: attemptId, ...(threadId !== null && { thread_id: threadId }) },
   };
-  const attempts = [...carried.attempts, newAttempt({ ...carried, task }, mode, claim)];
+  const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task }, mode, claim)];
   return { ...carried, task, attempts, intent: { kind: 'run', attemptId, isHandedOver: false } };
 }
 

@@ -7,12 +7,10 @@ import { dispatchTask } from './dispatching';
 import { refuse } from './refusal';
 import { isRefusal, type Step } from './transitions';
 import { attributesOf, whyOf } from './view';
+import { overflowOf, type Overflow } from './window';
 
 /** Updates that one run takes before it rolls over; the server's limit is 2,000. */
 const UPDATES_PER_RUN = 1_000;
-/** Activity entries that a record keeps; older ones go to the store. */
-const KEPT_ACTIVITIES = 200;
-const KEPT_ATTEMPTS = 20;
 /** Characters of a title that lists show. */
 const LISTED_TITLE = 200;
 
@@ -76,27 +74,8 @@ export class TaskRecord {
   }
 
   /** The parts of the record that should move to the store, or null while it is small. */
-  overflow() {
-    const { task, attempts, archived } = this.state;
-    if (task.activities.length <= 2 * KEPT_ACTIVITIES && attempts.length <= 2 * KEPT_ATTEMPTS) return null;
-    const oldActivities = task.activities.slice(0, -KEPT_ACTIVITIES);
-    const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS);
-    return {
-      entries: [
-        ...oldActivities.map((body) => ({ kind: 'activity' as const, id: body.id, body })),
-        ...oldAttempts.map((body) => ({ kind: 'attempt' as const, id: body.attemptId, body })),
-      ],
-      /** Drops what was moved from the state as it is by then. */
-      drop: (state: Carried): Carried => ({
-        ...state,
-        task: { ...state.task, activities: state.task.activities.slice(oldActivities.length) },
-        attempts: state.attempts.slice(oldAttempts.length),
-        archived: {
-          activities: archived.activities + oldActivities.length,
-          attempts: archived.attempts + oldAttempts.length,
-        },
-      }),
-    };
+  overflow(): Overflow | null {
+    return overflowOf(this.state);
   }
 
   /** Lists take the title from the memo, cut as at creation. */

@@ -34,12 +34,13 @@ function usageOf(carried: Carried, report: RunReport): Usage | null {
 
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
 export function settle(carried: Carried, report: RunReport, at: string): Carried {
-  const { outcome, code, error, threadId, ...rest } = report;
+  const { outcome, code, error, threadId, warnings, ...rest } = report;
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   const thread = threadId ?? attempt.threadId;
   const ended = amendAttempt(carried, {
     ...rest,
+    warnings: warnings.slice(0, 20).map((warning) => warning.slice(0, 500)),
     outcome,
     code,
     error,

@@ -1,0 +1,57 @@
+import { noteSchema } from '../../../contract/task';
+import { newCarried } from '../../../contract/new-task';
+import { utf8Length } from '../../../contract/text';
+import { addActivity } from '../../../workflows/task-record/commands';
+import { overflowOf } from '../../../workflows/task-record/window';
+import { isRefusal } from '../../../workflows/task-record/transitions';
+import { newTask } from '../../helpers/stage';
+import { AT, perform } from './model';
+
+function noted(count: number, summary: string) {
+  let carried = newCarried(newTask());
+  for (let serial = 0; serial < count; serial += 1) {
+    const step = addActivity(carried, noteSchema.parse({ summary: `${String(serial)} ${summary}` }), AT);
+    if (isRefusal(step)) throw new Error(step.error);
+    carried = step.carried;
+  }
+  return carried;
+}
+
+describe('the window of a record', () => {
+  it('moves the oldest activities when many have gathered, and numbers go on', () => {
+    const carried = noted(400, 'note');
+    const overflow = overflowOf(carried);
+    expect(overflow?.entries[0]).toMatchObject({ kind: 'activity', id: 'a-1' });
+    const dropped = overflow?.drop(carried);
+    expect(dropped?.task.activities).toHaveLength(200);
+    expect(dropped?.archived.activities).toBe(201);
+    const next = perform(dropped ?? carried, { kind: 'note' });
+    expect(next.task.activities.at(-1)?.id).toBe('a-402');
+  });
+
+  it('keeps a record below the limit of a payload, whatever notes hold (P50)', () => {
+    let carried = newCarried(newTask({ description: '\u0001'.repeat(100_000) }));
+    for (let serial = 0; serial < 60; serial += 1) {
+      const step = addActivity(carried, noteSchema.parse({ summary: '\u0001'.repeat(16_000) }), AT);
+      if (isRefusal(step)) throw new Error(step.error);
+      carried = overflowOf(step.carried)?.drop(step.carried) ?? step.carried;
+    }
+    expect(utf8Length(JSON.stringify(carried))).toBeLessThan(1_500_000);
+  });
+
+  it('keeps only an excerpt of what earlier attempts said', () => {
+    let carried = newCarried(newTask());
+    for (let serial = 0; serial < 3; serial += 1) {
+      carried = perform(perform(carried, { kind: 'dispatch' }), { kind: 'settle', outcome: 'failed' });
+      const last = carried.attempts.at(-1);
+      if (last !== undefined) last.observation = { text: 'x'.repeat(30_000), bytes: 30_000 };
+    }
+    expect(carried.attempts.map(({ observation }) => observation?.text.length)).toEqual([500, 500, 30_000]);
+  });
+
+  it('refuses a task that is too large to carry (P51)', () => {
+    const accept = Array.from({ length: 20 }, () => '界'.repeat(4_000));
+    const files = Array.from({ length: 100 }, () => ({ path: '界'.repeat(4_000) }));
+    expect(() => newCarried(newTask({ acceptance: accept, files }))).toThrow(/more than/);
+  });
+});

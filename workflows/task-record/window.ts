@@ -1,0 +1,66 @@
+import type { ArchivedEntry } from '../../contract/activities';
+import type { Attempt, Carried } from '../../contract/run';
+
+/** What a record keeps of its past; it lets twice as much gather before it moves the rest to the store. */
+const KEPT_ACTIVITIES = 200;
+const KEPT_ACTIVITY_CHARACTERS = 128 * 1024;
+const KEPT_ATTEMPTS = 20;
+/** Characters of an earlier attempt's observation that stay in the record; its own phase has the whole. */
+const EXCERPT = 500;
+
+/** The parts of a record that should move to the store, and the record without them. */
+export interface Overflow {
+  readonly entries: ArchivedEntry[];
+  /** Drops what was moved from the state as it is by then. */
+  drop(carried: Carried): Carried;
+}
+
+/** What a record should hand to the store, or null while it is small: a record must stay far below a payload's limit. */
+export function overflowOf({ task, attempts }: Carried): Overflow | null {
+  const { activities } = task;
+  const isSmall =
+    activities.length <= 2 * KEPT_ACTIVITIES &&
+    attempts.length <= 2 * KEPT_ATTEMPTS &&
+    lengthOf(activities) <= 2 * KEPT_ACTIVITY_CHARACTERS;
+  if (isSmall) return null;
+  const oldActivities = activities.slice(0, firstKept(activities));
+  const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS);
+  return {
+    entries: [
+      ...oldActivities.map((body) => ({ kind: 'activity' as const, id: body.id, body })),
+      ...oldAttempts.map((body) => ({ kind: 'attempt' as const, id: body.attemptId, body })),
+    ],
+    drop: (carried) => ({
+      ...carried,
+      task: { ...carried.task, activities: carried.task.activities.slice(oldActivities.length) },
+      attempts: carried.attempts.slice(oldAttempts.length),
+      archived: {
+        activities: carried.archived.activities + oldActivities.length,
+        attempts: carried.archived.attempts + oldAttempts.length,
+      },
+    }),
+  };
+}
+
+const lengthOf = (value: unknown): number => JSON.stringify(value).length;
+
+/** Index of the first entry that stays: the last ones that fit both bounds. */
+function firstKept(activities: Carried['task']['activities']): number {
+  let room = KEPT_ACTIVITY_CHARACTERS;
+  const earliest = Math.max(0, activities.length - KEPT_ACTIVITIES);
+  for (let index = activities.length - 1; index >= earliest; index -= 1) {
+    room -= lengthOf(activities[index]);
+    if (room < 0) return index + 1;
+  }
+  return earliest;
+}
+
+/** An attempt as it is kept once another one has begun. */
+export function asEarlier(attempt: Attempt): Attempt {
+  const { observation, criteria } = attempt;
+  return {
+    ...attempt,
+    observation: observation === null ? null : { ...observation, text: observation.text.slice(0, EXCERPT) },
+    criteria: criteria.map((criterion) => ({ ...criterion, output: '' })),
+  };
+}
