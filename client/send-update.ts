@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateDefinition } from '@temporalio/common';
+import type { WorkflowHandle } from '@temporalio/client';
 import { refuse, toFailure } from './outcome';
 import { ask, taskHandle, type Session } from './session';
 
 /** Milliseconds until a worker has accepted a request, and until it has answered an accepted one. */
 const ACCEPT_MS = 20_000;
 const ANSWER_MS = 120_000;
+/** How often a request that fell between two phases is sent, and the pause that grows with each try. */
+const TRIES = 5;
+const PAUSE_MS = 100;
 
 interface Sent<Answer, Request> {
   readonly definition: UpdateDefinition<Answer, [Request]>;
@@ -20,10 +25,30 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
 ): Promise<Answer> {
   const updateId = request.requestId ?? randomUUID();
   const args: [Request] = [{ ...request, requestId: updateId }];
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await sendOnce(session, taskId, (handle) =>
+        handle.startUpdate(definition, { args, updateId, waitForStage: 'ACCEPTED' }),
+      );
+    } catch (error) {
+      if (tries === TRIES || !isLostInPhaseChange(error)) throw error;
+    }
+    await sleep(PAUSE_MS * tries);
+  }
+}
+
+/** Whether a request fell between two phases; its id makes sending it again harmless. */
+function isLostInPhaseChange(error: unknown): boolean {
+  const known = toFailure(error);
+  return known?.code === 'TEMPORAL_REFUSED' && known.retryable === true;
+}
+
+type Start<Answer> = (handle: WorkflowHandle) => Promise<{ result(): Promise<Answer> }>;
+
+async function sendOnce<Answer>(session: Session, taskId: string, start: Start<Answer>): Promise<Answer> {
   const handle = await taskHandle(session, taskId);
   try {
-    const options = { args, updateId, waitForStage: 'ACCEPTED' } as const;
-    const accepted = await ask(session, ACCEPT_MS, () => handle.startUpdate(definition, options));
+    const accepted = await ask(session, ACCEPT_MS, () => start(handle));
     return await ask(session, ANSWER_MS, () => accepted.result());
   } catch (error) {
     if (toFailure(error)?.code !== 'WORKER_SILENT') throw error;
