@@ -26,14 +26,10 @@ beforeAll(async () => {
   server = await DevServer.start(join(directory, 'temporal.db'));
 });
 afterAll(async () => {
-  try {
-    // Measured, not asserted.
-    process.stderr.write(`${recoveries.join('\n')}\n`);
-    expect(await replayAll(server.client)).toEqual(['dispatchTask', 'failOrphan', 'resumeCodex', 'task']);
-  } finally {
-    await server.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }
+  // Measured, not asserted.
+  process.stderr.write(`${recoveries.join('\n')}\n`);
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
 });
 beforeEach(async () => {
   machine = await Machine.make(server);
@@ -75,8 +71,8 @@ async function expectOneRun(waiting: Promise<Answer>): Promise<void> {
   expect(provider.living().length).toBeLessThanOrEqual(1);
   provider.release();
   const answer = await waiting;
-  expect(answer).toMatchObject(COMPLETED);
-  expect(provider.starts()).toEqual([answer.threadId]);
+  expect(provider.starts()).toHaveLength(1);
+  expect(answer).toMatchObject({ ...COMPLETED, threadId: provider.starts()[0] });
   expect(provider.living()).toEqual([]);
   expect(await machine.attempts(taskId())).toMatchObject([
     { mode: 'start', spawns: 1, threadId: answer.threadId, outcome: 'completed' },
@@ -144,6 +140,21 @@ function workerWith(workers: ChildProcess[], pid: number | undefined): ChildProc
 }
 
 describe('a worker that ends or stalls', () => {
+  it('is not needed for a stop to be accepted: the next one carries it out (US-6)', async () => {
+    await startOrchestrator();
+    const worker = await startHost();
+    const waiting = beginRun();
+    await inMidRun();
+    await end(worker);
+    const stopping = machine.perdure('stop', taskId());
+    await until(async () => (await machine.perdure('why', taskId()))['attention'] === 'stopping');
+    await startHost();
+    expect(await stopping).toMatchObject({ status: 0, stopped: true, taskStatus: 'interrupted' });
+    expect(provider.living()).toEqual([]);
+    expect(await waiting).toMatchObject({ status: 1, code: 'user_stopped', taskStatus: 'interrupted' });
+    expect(provider.starts()).toHaveLength(1);
+  });
+
   it('hands its run over when it is told to end (GU-1)', async () => {
     await startOrchestrator();
     const worker = await startHost();
@@ -187,6 +198,19 @@ describe('SIGKILL of the runner', () => {
     const waiting = beginRun();
     killRunner(await inMidRun());
     expect(provider.living()).toHaveLength(1);
+    await expectOneRun(waiting);
+  });
+
+  it('and of the worker in mid-run leaves the provider alone; the next worker sees it to its end (GU-1)', async () => {
+    await startOrchestrator();
+    const worker = await startHost();
+    const waiting = beginRun();
+    const attemptId = await inMidRun();
+    killRunner(attemptId);
+    const since = performance.now();
+    await end(worker);
+    await startHost();
+    await followedAgain(attemptId, { before: worker.pid, since, what: 'kill of runner and worker, restart included' });
     await expectOneRun(waiting);
   });
 
@@ -235,5 +259,11 @@ describe('SIGKILL of the server', () => {
     expect(provider.living()).toEqual(steps);
     expect(machine.followerOf(attemptId)).toBeDefined();
     await expectOneRun(waiting);
+  });
+});
+
+describe('the histories of all this', () => {
+  it('replay', async () => {
+    expect(await replayAll(server.client)).toEqual(['dispatchTask', 'failOrphan', 'resumeCodex', 'task']);
   });
 });

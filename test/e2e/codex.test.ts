@@ -26,13 +26,9 @@ beforeAll(async () => {
   worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
 });
 afterAll(async () => {
-  try {
-    expect(await replayAll(server.client)).toEqual(['dispatchTask', 'failOrphan', 'reopenTask', 'resumeCodex', 'task']);
-  } finally {
-    await machine.dispose();
-    await endpoint.close();
-    await server.stop();
-  }
+  await machine.dispose();
+  await endpoint.close();
+  await server.stop();
 });
 
 /** Creates a task with a script for the model and waits for its run. */
@@ -145,12 +141,35 @@ describe('a run of the real Codex', () => {
   });
 
   it('gets a new thread when its completed task is reopened (RO6)', async () => {
-    const before = await machine.attempts('C-1');
-    expect(await machine.perdure('dispatch', 'C-1', '--wait')).toMatchObject({ success: true });
-    const [first, second] = await machine.attempts('C-1');
+    await run('C-8', ['@say done']);
+    const before = await machine.attempts('C-8');
+    expect(await machine.perdure('dispatch', 'C-8', '--wait')).toMatchObject({ success: true });
+    const [first, second] = await machine.attempts('C-8');
     expect(first).toEqual(before[0]);
     expect(second).toMatchObject({ mode: 'reopen', spawns: 1, outcome: 'completed' });
     expect(second?.threadId).not.toBe(first?.threadId);
+  });
+
+  it('is followed again after the worker was killed in the middle of a command, and is still the only one (GU-1)', async () => {
+    const held = gate('adopted');
+    const known = machine.runs();
+    const done = run(
+      'C-9',
+      [`@shell ${held.command}; echo survived > survived.txt`, '@say survived'],
+      '--accept',
+      'cat survived.txt',
+    );
+    await held.reached();
+    const attemptId = await machine.nextRun(known);
+    await end(worker);
+    const before = markedWith(attemptId).map(({ pid }) => pid);
+    worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
+    await until(() => machine.followerOf(attemptId) === worker.pid);
+    expect(markedWith(attemptId).map(({ pid }) => pid)).toEqual(expect.arrayContaining(before.slice(0, 1)));
+    held.open();
+    expect(await done).toMatchObject({ success: true, taskStatus: 'completed', observation: 'survived' });
+    expect(await machine.attempts('C-9')).toMatchObject([{ attemptId, spawns: 1 }]);
+    expect(rolloutsIn(codexHome).filter(({ threadSource }) => threadSource === attemptId)).toHaveLength(1);
   });
 
   it('goes on in its thread after its runner and Codex itself were killed, when someone asks for it (RC-4)', async () => {
@@ -188,5 +207,11 @@ describe('a run of the real Codex', () => {
 
     const fresh = await run('C-7', ['@say in the other home']);
     expect(rolloutsIn(otherHome)).toMatchObject([{ threadId: fresh.threadId }]);
+  });
+});
+
+describe('the histories of all this', () => {
+  it('replay, and are of all five workflow types', async () => {
+    expect(await replayAll(server.client)).toEqual(['dispatchTask', 'failOrphan', 'reopenTask', 'resumeCodex', 'task']);
   });
 });
