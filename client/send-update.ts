@@ -40,7 +40,8 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
 /** Whether a request fell between two phases; its id makes sending it again harmless. */
 function isLostInPhaseChange(error: unknown): boolean {
   const known = toFailure(error);
-  return known?.code === 'TEMPORAL_REFUSED' && known.retryable === true;
+  // A closed run may be followed by the next phase in a moment; one that is closed for good only costs the tries.
+  return known?.code === 'TASK_TERMINAL' || (known?.code === 'TEMPORAL_REFUSED' && known.retryable === true);
 }
 
 type Start<Answer> = (handle: WorkflowHandle) => Promise<{ result(): Promise<Answer> }>;
