@@ -1,14 +1,14 @@
-import { temporal } from '@temporalio/proto';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { Tasks } from './tasks';
 
-const { EventType } = temporal.api.enums.v1;
-type Event = temporal.api.history.v1.IHistoryEvent;
+type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+export type HistoryEvent = NonNullable<History['events']>[number];
 
 /** One run of a task's workflow id. */
 export interface RunHistory {
   readonly type: string;
   readonly runId: string;
-  readonly events: readonly Event[];
+  readonly events: readonly HistoryEvent[];
   readonly bytes: number;
 }
 
@@ -35,13 +35,13 @@ export async function historiesOf(tasks: Tasks, taskId: string): Promise<RunHist
  * child or by continue-as-new; timers; signals; accepted updates; started activities and each further try; upserts of
  * search attributes, one per command.
  */
-const BILLED = new Map<number, string>([
-  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, 'workflow started'],
-  [EventType.EVENT_TYPE_TIMER_STARTED, 'timer'],
-  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, 'signal'],
-  [EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, 'update'],
-  [EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES, 'search attributes'],
-]);
+const BILLED = [
+  ['workflow started', 'workflowExecutionStartedEventAttributes'],
+  ['timer', 'timerStartedEventAttributes'],
+  ['signal', 'workflowExecutionSignaledEventAttributes'],
+  ['update', 'workflowExecutionUpdateAcceptedEventAttributes'],
+  ['search attributes', 'upsertWorkflowSearchAttributesEventAttributes'],
+] as const satisfies readonly (readonly [string, keyof HistoryEvent])[];
 
 /** Actions of one run by kind; what leaves no event (heartbeats, queries) is counted elsewhere. */
 export function actionsOf({ events }: RunHistory): Record<string, number> {
@@ -49,9 +49,9 @@ export function actionsOf({ events }: RunHistory): Record<string, number> {
   const add = (kind: string, count = 1): void => {
     counts[kind] = (counts[kind] ?? 0) + count;
   };
-  for (const { eventType, activityTaskStartedEventAttributes: started } of events) {
-    const kind = BILLED.get(eventType ?? 0);
-    if (kind !== undefined) add(kind);
+  for (const event of events) {
+    for (const [kind, attributes] of BILLED) if (event[attributes]) add(kind);
+    const started = event.activityTaskStartedEventAttributes;
     if (started) add('activity', started.attempt ?? 1);
   }
   return counts;

@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { temporal } from '@temporalio/proto';
 import { quantile, round } from './figures';
-import { historiesOf } from './history';
+import { historiesOf, type HistoryEvent } from './history';
 import type { Sample } from './latency';
 import type { Tasks } from './tasks';
 
-type Timestamp = temporal.api.history.v1.IHistoryEvent['eventTime'];
+type Timestamp = HistoryEvent['eventTime'];
 
 /** Steps from the request of a dispatch to the provider's first instruction, with their median in milliseconds. */
 export type Profile = Record<string, number>;

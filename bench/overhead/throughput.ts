@@ -3,7 +3,7 @@ import { inFlight, now, round } from './figures';
 import type { Tasks } from './tasks';
 
 const IN_FLIGHT = 32;
-const TASKS = 96;
+const TASKS = 64;
 const BARE = 640;
 
 export interface Throughput {

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
+import { giveBack } from '../../activities/provider/held-back';
 import { errorCode, errorMessage } from '../../activities/provider/thrown';
 import type { RunPaths, RunRequest, SpawnError } from '../../activities/provider/run-directory';
 import { ATTEMPT_MARK, RUNNER_MARK } from '../../contract/marks';
@@ -11,7 +12,7 @@ export interface ProviderProcess {
 }
 
 function providerEnvironment(attemptId: string): NodeJS.ProcessEnv {
-  const environment = { ...process.env, [ATTEMPT_MARK]: attemptId };
+  const environment = { ...giveBack(process.env), [ATTEMPT_MARK]: attemptId };
   Reflect.deleteProperty(environment, RUNNER_MARK);
   return environment;
 }
