@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateDefinition } from '@temporalio/common';
-import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
 import { refuse, toFailure } from './outcome';
 import { ask, taskHandle, type Session } from './session';
 
@@ -40,7 +40,9 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
 /** Whether a request fell between two phases; its id makes sending it again harmless. */
 function isLostInPhaseChange(error: unknown): boolean {
   const known = toFailure(error);
-  return known?.code === 'TEMPORAL_REFUSED' && known.retryable === true;
+  // A closed run may be followed by the next phase in a moment; one that is closed for good only costs the tries.
+  const isClosed = error instanceof WorkflowNotFoundError && known?.code === 'TASK_TERMINAL';
+  return isClosed || (known?.code === 'TEMPORAL_REFUSED' && known.retryable === true);
 }
 
 type Start<Answer> = (handle: WorkflowHandle) => Promise<{ result(): Promise<Answer> }>;

@@ -51,14 +51,16 @@ function fromUpdate(error: WorkflowUpdateFailedError): Failure {
     const given = Object.entries({ hint, retryable, taskId, warnings }).filter(([, value]) => value !== undefined);
     return { ...failure(code.data, message), ...Object.fromEntries(given) };
   }
-  if (cause.type === 'AcceptedUpdateCompletedWorkflow') {
-    return failure('TEMPORAL_REFUSED', 'the task changed its phase before the request was answered', {
-      hint: 'Look at the task with `perdure task show`; repeat the request if it had no effect.',
-      retryable: true,
-    });
-  }
+  if (cause.type === 'AcceptedUpdateCompletedWorkflow') return lostInPhaseChange();
   return failure('TEMPORAL_REFUSED', `the worker refused the update: ${message}`);
 }
+
+/** A request that fell between two phases: its id makes sending it again harmless. */
+const lostInPhaseChange = (): Failure =>
+  failure('TEMPORAL_REFUSED', 'the task changed its phase before the request was answered', {
+    hint: 'Look at the task with `perdure task show`; repeat the request if it had no effect.',
+    retryable: true,
+  });
 
 function fromGrpc({ code, details }: { code: number; details: string }): Failure {
   const said = details === '' ? 'it gave no reason' : details;
@@ -84,6 +86,7 @@ function fromGrpc({ code, details }: { code: number; details: string }): Failure
 
 function notFound(error: WorkflowNotFoundError, taskId: string | undefined): Failure {
   const name = taskId === undefined ? 'the task' : `task ${taskId}`;
+  if (/aborted by closing workflow/i.test(error.message)) return lostInPhaseChange();
   if (/already completed/i.test(error.message)) {
     return failure('TASK_TERMINAL', `the workflow of ${name} is closed and takes no requests`, {
       hint: 'Its record can still be read with `perdure task show`.',

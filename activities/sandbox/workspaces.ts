@@ -85,9 +85,14 @@ async function addWorktree(path: string, branch: string, repository: string): Pr
   if (!(await isDirectory(repository))) {
     throw new WorkspaceError('workspace_missing', `the repository ${repository} is gone or is not a directory`);
   }
+  const add = () => git(repository, 'worktree', 'add', '--quiet', '-B', branch, path, 'HEAD');
   await rm(path, { recursive: true, force: true });
-  await git(repository, 'worktree', 'prune');
-  await git(repository, 'worktree', 'add', '--quiet', '-B', branch, path, 'HEAD');
+  // Git still knows a worktree whose directory is gone; only then has it to be told, which takes as long as the rest.
+  await add().catch(async () => {
+    await git(repository, 'worktree', 'prune');
+    await rm(path, { recursive: true, force: true });
+    await add();
+  });
 }
 
 const exists = (path: string): Promise<boolean> => stat(path).then(() => true, isAbsent);

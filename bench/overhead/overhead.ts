@@ -60,7 +60,7 @@ async function measure(stage: LocalStage, signal: AbortSignal): Promise<Overhead
   step('memory of running attempts');
   const memory = (await measureMemory(tasks, worker.pid, signal)) ?? null;
   step('kills and restarts of the worker');
-  const [recovery] = await measureRecovery(tasks, worker);
+  const recovery = await measureRecovery(tasks, worker);
   const machine = { cpus: cpus().length, node: process.version, platform: `${process.platform}-${process.arch}` };
   return { machine, latency, profile, happy, throughput, memory, recovery };
 }

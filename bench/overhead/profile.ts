@@ -17,8 +17,8 @@ const STEPS = [
   'workflow task: replayed nothing, ordered the activity',
   'activity ordered to started by the host worker',
   'activity started to run directory made',
-  'workspace made and request written',
-  'runner up and attempt claimed',
+  'workspace made and request written, the runner starts up meanwhile',
+  'rest of the start, attempt claimed',
   'claim and ledger flushed, spawn begun',
   'spawn to first instruction',
 ] as const;
@@ -33,13 +33,12 @@ async function stepsOf(tasks: Tasks, sample: Sample): Promise<number[]> {
     millis(run.events.find((event) => event[`${has}EventAttributes`])?.eventTime);
   const directory = tasks.directoryOf(sample);
   const file = (name: string) => stat(join(directory, name));
-  const [made, request, claim, ledger] = await Promise.all([
-    file('runner.log').then(({ birthtimeMs }) => birthtimeMs),
+  const [begun, request, claim, ledger] = await Promise.all([
+    stat(directory).then(({ birthtimeMs }) => birthtimeMs),
     file('request.json').then(({ mtimeMs }) => mtimeMs),
     file('claim').then(({ mtimeMs }) => mtimeMs),
     file('spawns.jsonl').then(({ mtimeMs }) => mtimeMs),
   ]);
-  const begun = (await stat(directory)).birthtimeMs;
   const moments = [
     sample.requestedAt,
     sample.acceptedAt,
@@ -47,7 +46,7 @@ async function stepsOf(tasks: Tasks, sample: Sample): Promise<number[]> {
     timeOf('activityTaskScheduled'),
     timeOf('activityTaskStarted'),
     begun,
-    Math.max(request, Math.min(made, request)),
+    request,
     claim,
     ledger,
     sample.stampedAt,

@@ -22,8 +22,8 @@ export interface Recovery {
   readonly workerStart: Summary;
 }
 
-/** Changes the worker of a run under way again and again; answers with the worker that is left. */
-export async function measureRecovery(tasks: Tasks, first: WorkerProcess): Promise<[Recovery, WorkerProcess]> {
+/** Changes the worker of a run under way again and again. */
+export async function measureRecovery(tasks: Tasks, first: WorkerProcess): Promise<Recovery> {
   const run = await tasks.hold();
   const changes = new WorkerChanges(tasks, run, first);
   await changes.untilFollowed();
@@ -33,7 +33,7 @@ export async function measureRecovery(tasks: Tasks, first: WorkerProcess): Promi
   const gracefulWithSecond = await changes.repeat(() => changes.replace('SIGTERM'));
   await tasks.stop(run);
   const workerStart = summary(changes.starts);
-  return [{ killAndRestart, killWithSecond, gracefulRestart, gracefulWithSecond, workerStart }, changes.worker];
+  return { killAndRestart, killWithSecond, gracefulRestart, gracefulWithSecond, workerStart };
 }
 
 class WorkerChanges {

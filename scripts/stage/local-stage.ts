@@ -72,7 +72,7 @@ export class LocalStage {
   }
 
   async startWorker(): Promise<WorkerProcess> {
-    const worker = await startWorker(this.env);
+    const worker = await startWorker(this.env, join(this.root, 'workers.log'));
     this.children.add(worker.child);
     return worker;
   }

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
@@ -18,14 +19,16 @@ export interface WorkerProcess {
   readonly child: ChildProcess;
 }
 
-/** Starts `perdure worker` in a process of its own; resolves when it has taken up its work. */
-export async function startWorker(env: NodeJS.ProcessEnv): Promise<WorkerProcess> {
+/** Starts `perdure worker` in a process of its own that logs to a file; resolves when it has taken up its work. */
+export async function startWorker(env: NodeJS.ProcessEnv, logFile: string): Promise<WorkerProcess> {
+  const log = openSync(logFile, 'a', 0o600);
   // A group of its own, because a Ctrl-C is ours; the IPC channel, so that it ends when we are killed.
   const child = spawn(process.execPath, [PERDURE, 'worker', '--role', 'all', '--json'], {
     env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', log, 'ipc'],
   });
+  closeSync(log);
   const { pid, stdout } = child;
   if (pid === undefined || stdout === null) throw new Error('the worker could not be started');
   const ended = once(child, 'exit').then(() => undefined);
@@ -38,8 +41,10 @@ export async function startWorker(env: NodeJS.ProcessEnv): Promise<WorkerProcess
   if (ready.success) return { pid, hostId: ready.data.hostId, child };
   const refusal = failureSchema.safeParse(said);
   await endChild(child);
-  throw new Error(`the worker did not start: ${refusal.success ? refusal.data.error : 'it ended at once'}`);
+  throw new Error(`the worker did not start: ${refusal.success ? refusal.data.error : lastLine(logFile)}`);
 }
+
+const lastLine = (file: string): string => readFileSync(file, 'utf8').trim().split('\n').at(-1) ?? '';
 
 /** Ends a child: gracefully, and by force when that takes too long. */
 export async function endChild(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {

@@ -25,13 +25,19 @@ export async function replay(history: unknown, workflowId?: string): Promise<voi
   await Worker.runReplayHistory({ workflowBundle }, history, workflowId);
 }
 
-/** Replays every run that a server knows of; answers how many of each type there were. */
+/** Replays every run that a server knows of, all in one worker; answers how many of each type there were. */
 export async function replayAll(client: Client): Promise<Record<string, number>> {
+  if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
   const counts: Record<string, number> = {};
-  for await (const { workflowId, runId, type } of client.workflow.list()) {
-    if (!Object.values<string>(WORKFLOW).includes(type)) continue;
-    await replay(await client.workflow.getHandle(workflowId, runId).fetchHistory(), workflowId);
-    counts[type] = (counts[type] ?? 0) + 1;
+  async function* histories() {
+    for await (const { workflowId, runId, type } of client.workflow.list()) {
+      if (!Object.values<string>(WORKFLOW).includes(type)) continue;
+      yield { workflowId, history: await client.workflow.getHandle(workflowId, runId).fetchHistory() };
+      counts[type] = (counts[type] ?? 0) + 1;
+    }
+  }
+  for await (const { workflowId, runId, error } of Worker.runReplayHistories({ workflowBundle }, histories())) {
+    if (error) throw new Error(`run ${runId} of ${workflowId} does not replay`, { cause: error });
   }
   return counts;
 }

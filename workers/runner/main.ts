@@ -1,10 +1,11 @@
-// Entry of the detached process that owns one provider process: node main.js <run directory>.
+// Entry of the detached process that owns one provider process: node main.js <run directory> [--wait].
+import { readSync } from 'node:fs';
 import { pathsIn } from '../../activities/provider/run-directory';
 import { runAttempt } from './attempt';
 
-const directory = process.argv[2];
+const [, , directory, wait] = process.argv;
 if (directory === undefined) {
-  process.stderr.write('usage: node main.js <run directory>\n');
+  process.stderr.write('usage: node main.js <run directory> [--wait]\n');
   process.exit(2);
 }
 // A closing terminal must not end it, and Ctrl-C is for the worker.
@@ -15,6 +16,9 @@ const termination = new AbortController();
 process.on('SIGTERM', () => {
   termination.abort();
 });
+
+// Started before its attempt is prepared, it takes nothing until it is told to; an end of the input sends it away.
+if (wait === '--wait' && readSync(0, Buffer.alloc(1)) === 0) process.exit(0);
 
 runAttempt(pathsIn(directory), termination.signal).then(
   () => process.exit(0),
