@@ -33,10 +33,13 @@ export type Relations = z.infer<typeof relationsSchema>;
 export const NO_RELATIONS: Relations = { parent: null, dependencies: [] };
 
 /** Whether a task is related to any other. */
-export const hasRelations = ({
-  parentId,
-  dependencies = [],
-}: Pick<Partial<Task>, 'parentId' | 'dependencies'>): boolean => parentId !== undefined || dependencies.length > 0;
+export const hasRelations = ({ parentId, dependencies = [] }: MayBeRelated): boolean =>
+  parentId !== undefined || dependencies.length > 0;
+
+interface MayBeRelated {
+  readonly parentId?: string | undefined;
+  readonly dependencies?: readonly string[] | undefined;
+}
 
 /** Refuses a dispatch while a dependency is not completed (PD7, PD9); a missing one will not come by itself. */
 export function refuseDependencies(taskId: string, { dependencies }: Relations): Failure | null {
