@@ -5,6 +5,7 @@ import { perform, type CommonOptions } from './perform';
 import { fields } from './table';
 import { noteCommand, reopenCommand, updateCommand } from './task-change';
 import { listLines, taskLines } from './task-lines';
+import { treeCommand } from './task-tree';
 import { addDraftOptions, draftOf, type DraftOptions } from './task-options';
 import { cancelCommand, completeCommand, failCommand, interruptCommand } from './task-outcome';
 import { integer } from './values';
@@ -12,7 +13,7 @@ import { integer } from './values';
 /** `perdure task`: everything about records. */
 export function taskCommand(): Command {
   const group = new Command('task').description('create, read and change tasks');
-  const commands = [createCommand(), showCommand(), listCommand(), updateCommand(), noteCommand()];
+  const commands = [createCommand(), showCommand(), listCommand(), treeCommand(), updateCommand(), noteCommand()];
   const outcomes = [completeCommand(), failCommand(), interruptCommand(), cancelCommand(), reopenCommand()];
   for (const command of [...commands, ...outcomes]) group.addCommand(command);
   return group;

@@ -5,11 +5,14 @@ import { DEFAULT_AGENT, findAgent } from '../contract/agent';
 import type { Outcome } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, taskWorkflowId, WORKFLOW, type PhaseType } from '../contract/names';
 import { newTaskRecord } from '../contract/new-task';
-import { dispatchSchema, type DispatchAnswer, type Limits, type Policy } from '../contract/run';
+import { hasRelations } from '../contract/relation';
+import { dispatchSchema, dispatchUpdate, type DispatchAnswer, type Limits, type Policy } from '../contract/run';
 import { newTaskSchema, type NewTask, type Task } from '../contract/task';
 import { cutUtf8 } from '../contract/text';
 import { outcomeOf, refuse } from './outcome';
 import { findCodex } from './provider-check';
+import { checkNewRelations } from './relations';
+import { sendUpdate } from './send-update';
 import { call, type Session } from './session';
 import { chooseWorkspace, defaultWorkspace } from './workspace';
 
@@ -48,6 +51,7 @@ export async function createTask(session: Session, draft: TaskDraft): Promise<Ou
   return outcomeOf(async () => {
     const { newTask, warnings } = await prepareTask(session, draft);
     const task = newTaskRecord(newTask);
+    await checkNewRelations(session, newTask);
     await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask } });
     return { task, ...(warnings.length > 0 && { warnings }) };
   });
@@ -59,6 +63,7 @@ export async function runTask(session: Session, draft: TaskDraft, settings: RunS
     const { newTask, warnings } = await prepareTask(session, draft);
     const dispatch = dispatchOrder(session, newTask.ownerId, settings);
     findCodex(session.env);
+    if (hasRelations(newTask)) return runRelated(session, newTask, { dispatch, warnings });
     const attemptId = randomUUID();
     await startPhase(session, {
       type: WORKFLOW.dispatchTask,
@@ -67,6 +72,22 @@ export async function runTask(session: Session, draft: TaskDraft, settings: RunS
     });
     return { taskId: newTask.id, attemptId, mode: 'start', ...(warnings.length > 0 && { warnings }) };
   });
+}
+
+/** A task with relations is created first: its dispatch looks at the other tasks. */
+async function runRelated(session: Session, newTask: NewTask, { dispatch, warnings }: RelatedRun) {
+  await checkNewRelations(session, newTask);
+  await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask } });
+  const { success: _, ...answer } = await sendUpdate(session, newTask.id, {
+    definition: dispatchUpdate,
+    request: dispatch,
+  });
+  return { ...answer, ...(warnings.length > 0 && { warnings }) };
+}
+
+interface RelatedRun {
+  readonly dispatch: ReturnType<typeof dispatchOrder>;
+  readonly warnings: string[];
 }
 
 /** The whole order of a dispatch: flags over the home's configuration over the contract's defaults. */

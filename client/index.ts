@@ -1,3 +1,4 @@
+export { treeOfTask, type TaskTree } from './relations';
 export { auditTask, type Audit, type AuditedAttempt } from './audit';
 export { createTask, runTask, type CreatedTask, type RunSettings, type TaskDraft } from './create-task';
 export { dispatchTask, redispatchTask, type DispatchRequest } from './dispatch';

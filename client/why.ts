@@ -4,7 +4,8 @@ import { SEARCH_ATTRIBUTE } from '../contract/names';
 import { whyQuery, type Why } from '../contract/task';
 import { outcomeOf } from './outcome';
 import { missingPollers } from './pollers';
-import { describeTask, isSilence, lastKnownRecord } from './record';
+import { describeTask, isSilence, lastKnownRecord, queryTask } from './record';
+import { blockingFacts } from './relations';
 import { ask, QUERY_MS, taskHandle, type Session } from './session';
 
 /** An activity that a task waits for, as the server sees it. */
@@ -35,7 +36,16 @@ export async function explainTask(session: Session, taskId: string): Promise<Out
       hostId === undefined ? [] : missingPollers(session, hostId),
     ]);
     const activities = pendingActivities(run);
-    return { taskId, ...why, facts: [...why.facts, ...activities.flatMap(failureFact), ...missing], activities };
+    const blocking = await queryTask(session, taskId).then(
+      (task) => blockingFacts(session, task),
+      () => [],
+    );
+    return {
+      taskId,
+      ...why,
+      facts: [...why.facts, ...blocking, ...activities.flatMap(failureFact), ...missing],
+      activities,
+    };
   }, taskId);
 }
 

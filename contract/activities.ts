@@ -1,5 +1,6 @@
-import type { FailureCode } from './failures';
+import type { Failure, FailureCode } from './failures';
 import type { TaskKey } from './names';
+import type { Relations } from './relation';
 import type { Receipt, ReceiptOrder } from './receipt';
 import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
 import type { ActivityEntry } from './task';
@@ -65,6 +66,14 @@ export interface ProviderActivities {
 /** Runs on the host's queue. */
 export interface SandboxActivities {
   checkCriteria(order: { task: TaskKey; repository: string | null; commands: string[] }): Promise<CriterionResult[]>;
+}
+
+/** Runs on the orchestrator's queue. */
+export interface TaskActivities {
+  /** Looks a task's parent and dependencies up; tasks of other tenants are as if they were not there. */
+  readRelations(order: { tenantId: string; parentId: string | null; dependencies: string[] }): Promise<Relations>;
+  /** Says what is wrong with the relations that a task would have, or null. */
+  checkRelations(order: { task: TaskKey; parentId: string | null; dependencies: string[] }): Promise<Failure | null>;
 }
 
 /** A part of a record that was moved to the store. */

@@ -35,6 +35,8 @@ export const FAILURES = {
   TASK_NOT_RUNNING: kind(false, 'There is no run to stop.'),
   AGENT_TASK_REQUIRED: kind(false, 'Only tasks that an agent owns can be dispatched.'),
   NOTHING_TO_DECIDE: kind(false, 'The task waits for no decision.'),
+  TASK_DEPENDENCIES_INCOMPLETE: kind(true, 'Complete what it depends on first.'),
+  DEPENDENCY_CYCLE: kind(false, 'Take one dependency out of the circle.'),
   THREAD_BUSY: kind(true, 'Another run or process has this thread open; dispatch again when it has ended.'),
   CHECK_FAILED: kind(true, 'Follow the hint of each failed check, then run `perdure doctor` again.'),
   INTERNAL: kind(false, 'This is a defect of Perdure: run it again with PERDURE_DEBUG=1 and report what it prints.'),

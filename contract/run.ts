@@ -2,6 +2,7 @@ import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
 import { failureCode } from './failures';
 import { incidentSchema } from './incident';
+import { NO_RELATIONS, relationsSchema } from './relation';
 import { receiptSchema } from './receipt';
 import { taskSchema, request } from './task';
 import { id, instant, line, text } from './text';
@@ -174,12 +175,20 @@ export const carriedSchema = z.strictObject({
         attemptId: z.uuid(),
         /** Whether a host was asked already, by a run of this phase that rolled over. */
         isHandedOver: z.boolean(),
+        /** What the dispatch found out about other tasks; the worker is told. */
+        relations: relationsSchema.default(NO_RELATIONS),
       }),
       z.strictObject({
         kind: z.literal('reopen'),
         reopen: reopenSchema,
         /** Set when a dispatch asked for the reopening: the attempt that follows it. */
-        then: z.strictObject({ dispatch: dispatchSchema, attemptId: z.uuid() }).nullable(),
+        then: z
+          .strictObject({
+            dispatch: dispatchSchema,
+            attemptId: z.uuid(),
+            relations: relationsSchema.default(NO_RELATIONS),
+          })
+          .nullable(),
       }),
     ])
     .nullable(),

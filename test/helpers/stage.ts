@@ -6,6 +6,8 @@ import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@te
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { createReceiptActivities } from '../../activities/receipts/activities';
 import { openStore, type Store } from '../../activities/receipts/store';
+import { createTaskActivities } from '../../activities/tasks/activities';
+import { readTask, type TaskReader } from '../../activities/tasks/read-task';
 import type { RunOrder } from '../../contract/activities';
 import { DEFAULT_AGENT } from '../../contract/agent';
 import { hostQueue, ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
@@ -56,12 +58,16 @@ export class Stage {
   private async startWorkers(): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
+    const reader: TaskReader = { query: (workflowId, name) => this.client.workflow.getHandle(workflowId).query(name) };
     this.workers.push(
       await Worker.create({
         connection,
         taskQueue: ORCHESTRATOR_QUEUE,
         workflowBundle,
-        activities: createReceiptActivities({ store: this.store, now }),
+        activities: {
+          ...createReceiptActivities({ store: this.store, now }),
+          ...createTaskActivities({ readTask: (key) => readTask(reader, key) }),
+        },
       }),
       await Worker.create({ connection, taskQueue: hostQueue(HOST), activities: this.host.activities() }),
     );

@@ -5,6 +5,7 @@ import type { Verdict } from '../../contract/orphan';
 import { failOrphan } from '../fail-orphan';
 import { dispatchTask, notDispatchable, refuseDispatch, type Dispatch } from '../task-record/dispatching';
 import type { DispatchRule } from '../task-record/handlers';
+import { readRelations } from '../task-record/relations';
 import { now, type TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
 import { currentAttempt, failOrphaned } from '../task-record/settling';
@@ -30,7 +31,8 @@ export function convergeOrphan(record: TaskRecord): DispatchRule {
         isConverging = true;
         await converge(record, dispatch).finally(() => (isConverging = false));
       }
-      return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId: uuid4(), at: now() }));
+      const relations = await readRelations(record);
+      return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId: uuid4(), at: now(), relations }));
     },
   };
 }

@@ -2,6 +2,7 @@ import { condition, ParentClosePolicy, startChild } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { SEARCH_ATTRIBUTE, threadWorkflowId } from '../../contract/names';
+import { NO_RELATIONS } from '../../contract/relation';
 import { rolledOverSignal } from '../../contract/resume';
 import type { Attempt } from '../../contract/run';
 import { resumeCodex } from '../resume-codex';
@@ -49,7 +50,11 @@ function orderOf({ carried }: TaskRecord, attempt: Attempt): RunOrder {
     mode: threadId === null ? 'start' : 'resume',
     threadId,
     codexHome,
-    message: workerMessage(carried.task, attempt),
+    message: workerMessage(
+      carried.task,
+      attempt,
+      carried.intent?.kind === 'run' ? carried.intent.relations : NO_RELATIONS,
+    ),
     repository: workspace.path,
     policy,
     limits,

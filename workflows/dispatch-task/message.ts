@@ -1,4 +1,5 @@
 import type { Attempt } from '../../contract/run';
+import { NO_RELATIONS, type RelatedTask, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
 
 const WHY: Record<Attempt['mode'], string> = {
@@ -12,7 +13,11 @@ const WHY: Record<Attempt['mode'], string> = {
  * The first message of a run (WM). On a thread that goes on, the task's text is in it already and is not sent again as
  * if it were new: the message says what became of the last run, and that its effects have to be checked first.
  */
-export function workerMessage(task: Task, attempt: Attempt): string {
+export function workerMessage(
+  task: Task,
+  attempt: Attempt,
+  { parent, dependencies }: Relations = NO_RELATIONS,
+): string {
   const isContinued = attempt.threadId !== null;
   const parts = [
     ...(attempt.mode === 'start' ? [] : [WHY[attempt.mode]]),
@@ -21,13 +26,22 @@ export function workerMessage(task: Task, attempt: Attempt): string {
     'Do not dispatch this task. When every acceptance criterion really holds, end with a message that says what was ' +
       'done; otherwise say what is missing. That message is your observation, and the caller records the outcome.',
     `Task id: ${task.id}`,
-    `# ${task.title.replaceAll(/\s+/g, ' ').trim()}`,
+    `# ${oneLine(task.title)}`,
     ...(isContinued ? [] : [task.description?.trim() || 'No description was provided.']),
+    ...(parent === null ? [] : [`## Parent task ${parent.id}: ${oneLine(parent.title)}\n\n${quoted(parent.text)}`]),
+    ...(dependencies.length === 0 ? [] : [`## Completed dependencies\n\n${dependencies.map(dependency).join('\n\n')}`]),
     ...criteria(task),
     ...newInput(task, attempt),
   ];
   return `${parts.join('\n\n')}\n`;
 }
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
+
+/** Text of another task is data: quoted, it cannot open a part of its own (WM12). */
+const quoted = (text: string): string => text.replaceAll(/^/gm, '> ');
+
+const dependency = ({ id, title, text }: RelatedTask): string => `### ${id}: ${oneLine(title)}\n\n${quoted(text)}`;
 
 function continued({ failureReason, activities }: Task): string {
   const last = activities.findLast(({ detail }) => detail.to === 'interrupted' || detail.to === 'failed');

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { findAgent } from '../../contract/agent';
 import { failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, DispatchAnswer, dispatchSchema, reopenSchema, RunMode } from '../../contract/run';
+import { refuseDependencies, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
 import { asEarlier } from './window';
 import { isTerminal, transit, type Step, type Stamp } from './transitions';
@@ -14,6 +15,7 @@ export interface Claim {
   readonly dispatch: Dispatch;
   readonly attemptId: string;
   readonly at: string;
+  readonly relations: Relations;
 }
 
 /** The stored thread of a task, when there is a usable one (TR5). */
@@ -59,13 +61,15 @@ const MODE: Partial<Record<Task['status'], RunMode>> = { interrupted: 'resume', 
 /** Accepts a dispatch: claims the task for a new attempt, or hands it to a reopening first (DS1, DS2). */
 export function dispatchTask(carried: Carried, claim: Claim): Step<DispatchAnswer> {
   const { task } = carried;
-  const { dispatch, attemptId, at } = claim;
+  const { dispatch, attemptId, at, relations } = claim;
   const refusal = carried.intent === null ? refuseDispatch(task, dispatch) : notDispatchable(task);
   if (refusal !== null) return refusal;
+  const waiting = refuseDependencies(task.id, relations);
+  if (waiting !== null) return waiting;
   const answer = (mode: RunMode): DispatchAnswer => ({ success: true, taskId: task.id, attemptId, mode });
   if (isTerminal(task.status)) {
     const reopen: ReopenRequest = { actor: dispatch.actor, replaceThread: true };
-    const intent = { kind: 'reopen' as const, reopen, then: { dispatch, attemptId } };
+    const intent = { kind: 'reopen' as const, reopen, then: { dispatch, attemptId, relations } };
     return { carried: { ...carried, intent }, answer: answer('reopen') };
   }
   const mode = MODE[task.status] ?? 'start';
@@ -86,7 +90,7 @@ const detailOf = (mode: RunMode, { dispatch, attemptId }: Claim) => ({
 
 /** Binds a claimed task to a new attempt: owner, thread and run id (RN1 to RN5, RN12). */
 function beginAttempt(carried: Carried, mode: RunMode, claim: Claim): Carried {
-  const { dispatch, attemptId } = claim;
+  const { dispatch, attemptId, relations } = claim;
   const keepsThread = mode === 'resume' || mode === 'retry';
   const threadId = keepsThread ? boundThread(carried.task) : null;
   const { thread_id: _, ...context } = carried.task.context;
@@ -96,7 +100,7 @@ function beginAttempt(carried: Carried, mode: RunMode, claim: Claim): Carried {
     context: { ...context, run_id: attemptId, ...(threadId !== null && { thread_id: threadId }) },
   };
   const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task }, mode, claim)];
-  return { ...carried, task, attempts, intent: { kind: 'run', attemptId, isHandedOver: false } };
+  return { ...carried, task, attempts, intent: { kind: 'run', attemptId, isHandedOver: false, relations } };
 }
 
 function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }: Claim): Attempt {

@@ -1,7 +1,8 @@
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { invalidArgument } from '../../contract/failures';
+import { failure, invalidArgument } from '../../contract/failures';
 import type { PhaseType } from '../../contract/names';
 import { newCarried, phaseInputSchema, type PhaseInput } from '../../contract/new-task';
+import { hasRelations, NO_RELATIONS } from '../../contract/relation';
 import type { Carried } from '../../contract/run';
 import { dispatchTask } from './dispatching';
 import { refuse } from './refusal';
@@ -100,6 +101,11 @@ export function openRecord(phase: PhaseType, input: PhaseInput): TaskRecord {
   const carried = newCarried(given.create);
   if (!('dispatch' in given)) return new TaskRecord(phase, carried);
   const { dispatch, attemptId } = given;
-  const step = dispatchTask(carried, { dispatch, attemptId, at: now() });
+  if (hasRelations(carried.task)) {
+    return refuse(
+      failure('INVALID_ARGUMENT', 'a task with a parent or dependencies is created first, then dispatched'),
+    );
+  }
+  const step = dispatchTask(carried, { dispatch, attemptId, at: now(), relations: NO_RELATIONS });
   return isRefusal(step) ? refuse(step) : new TaskRecord(phase, step.carried);
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { statusChangeSchema, taskStatus, type TaskStatus } from '../../../contract/task';
 import { dispatchSchema, type Carried } from '../../../contract/run';
+import { NO_RELATIONS } from '../../../contract/relation';
 import { newCarried } from '../../../contract/new-task';
 import { goodReport } from '../../helpers/fake-host';
 import { newTask } from '../../helpers/stage';
@@ -56,7 +57,10 @@ export function perform(carried: Carried, command: Command): Carried {
       return taken(carried, addActivity(carried, { actor, summary: 'n' }, AT));
     case 'dispatch': {
       const dispatch = dispatchSchema.parse({ agentId: 'general-purpose' });
-      const next = taken(carried, dispatchTask(carried, { dispatch, attemptId: uuid(), at: AT }));
+      const next = taken(
+        carried,
+        dispatchTask(carried, { dispatch, attemptId: uuid(), at: AT, relations: NO_RELATIONS }),
+      );
       return reopenTask(next, { at: AT });
     }
     case 'reopen':

@@ -1,0 +1,59 @@
+import type { TaskActivities } from '../../contract/activities';
+import {
+  DEPENDENCIES_BYTES,
+  DEPENDENCY_BYTES,
+  PARENT_BYTES,
+  refuseRelations,
+  type RelatedTask,
+} from '../../contract/relation';
+import type { TaskKey } from '../../contract/names';
+import type { Task } from '../../contract/task';
+import { cutUtf8, utf8Length } from '../../contract/text';
+
+/** What the task activities need. */
+export interface TaskDependencies {
+  /** Reads a task's record; null when there is none of that key. */
+  readTask(key: TaskKey): Promise<Task | null>;
+}
+
+/** Makes the activities that look at other tasks. */
+export function createTaskActivities({ readTask }: TaskDependencies): TaskActivities {
+  return {
+    async readRelations({ tenantId, parentId, dependencies }) {
+      const read = (taskId: string) => readTask({ tenantId, taskId });
+      const parent = parentId === null ? null : await read(parentId);
+      const related = await Promise.all(dependencies.map(async (id) => [id, await read(id)] as const));
+      return {
+        // A parent that is gone costs the worker a section, and the task nothing (PD11).
+        parent: parent === null ? null : shown(parent.id, parent, cut(parent.description ?? '', PARENT_BYTES)),
+        dependencies: withinBudget(related),
+      };
+    },
+    checkRelations({ task, parentId, dependencies }) {
+      const read = (taskId: string) => readTask({ tenantId: task.tenantId, taskId });
+      return refuseRelations({ id: task.taskId, parentId: parentId ?? undefined, dependencies }, read);
+    },
+  };
+}
+
+function withinBudget(related: readonly (readonly [string, Task | null])[]): RelatedTask[] {
+  let room = DEPENDENCIES_BYTES;
+  return related.map(([id, task]) => {
+    const text = cut(task?.result ?? '', Math.min(DEPENDENCY_BYTES, room));
+    room = Math.max(0, room - utf8Length(text));
+    return shown(id, task, text);
+  });
+}
+
+const shown = (id: string, task: Task | null, text: string): RelatedTask => ({
+  id,
+  status: task?.status ?? null,
+  title: task?.title ?? '',
+  text,
+});
+
+/** Cuts a text with a mark that says so (WM10). */
+function cut(text: string, bytes: number): string {
+  const kept = cutUtf8(text, bytes);
+  return kept === text ? text : `${kept}\n[cut]`;
+}
