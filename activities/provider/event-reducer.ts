@@ -24,6 +24,8 @@ export interface RunEvents {
   sandboxFailures: number;
   events: number;
   unreadable: number;
+  /** `error` events: notices of a connection that is lost, repeated for as long as it is; no sign of work. */
+  errors: number;
 }
 
 export const noEvents = (): RunEvents => ({
@@ -37,6 +39,7 @@ export const noEvents = (): RunEvents => ({
   sandboxFailures: 0,
   events: 0,
   unreadable: 0,
+  errors: 0,
 });
 
 function addNotice(state: RunEvents, text: string): void {
@@ -86,6 +89,7 @@ function applyEvent(state: RunEvents, event: CodexEvent): void {
       state.terminal = { kind: 'failed', message: event.error?.message ?? null };
       break;
     case 'error':
+      state.errors += 1;
       state.lastError = event.message?.slice(0, MAX_NOTICE_LENGTH) ?? state.lastError;
       if (event.message !== undefined) addNotice(state, event.message);
       break;

@@ -92,7 +92,7 @@ export class RunFollower {
   }
 
   private async activeMs(): Promise<number> {
-    return Math.max((await this.run.output.lastPrintedAt()) ?? 0, this.startedMs);
+    return Math.max((await this.run.output.lastActiveAt()) ?? 0, this.startedMs);
   }
 
   private async beat(): Promise<void> {

@@ -9,8 +9,13 @@ const CHUNK = 256 * 1024;
 export class OutputFollower {
   readonly events: RunEvents = noEvents();
   offset = 0;
+  private activeAt: number | null = null;
+  private workBytes = 0;
+  private noticeBytes = 0;
   private readonly reader = new EventReader((line) => {
+    const { errors } = this.events;
     reduceLine(this.events, line);
+    if (this.events.errors > errors) this.noticeBytes += Buffer.byteLength(line) + 1;
   });
   private file: FileHandle | undefined;
   private buffer: Buffer | undefined;
@@ -50,10 +55,18 @@ export class OutputFollower {
     this.file = undefined;
   }
 
-  /** When the provider last printed something, in epoch milliseconds; null when it never did. */
-  async lastPrintedAt(): Promise<number | null> {
+  /**
+   * When the provider last printed something that shows work, in epoch milliseconds; null when it never did. Notices
+   * of a lost connection show none, but text that is no whole line yet does.
+   */
+  async lastActiveAt(): Promise<number | null> {
     if (this.offset === 0) return null;
-    return (await stat(this.path)).mtimeMs;
+    const workBytes = this.offset - this.noticeBytes;
+    if (workBytes !== this.workBytes) {
+      this.workBytes = workBytes;
+      this.activeAt = (await stat(this.path)).mtimeMs;
+    }
+    return this.activeAt;
   }
 
   private async sizeBehind(): Promise<number> {

@@ -86,7 +86,7 @@ function forcedVerdict(exit: ExitRecord, traces: RunTraces): Verdict | null {
     case 'stop':
       return stopVerdict(exit.stopReason ?? 'user', traces);
     case 'deadline':
-      return failed('time_budget', withWords('the time limit was reached', traces));
+      return failed('time_budget', 'the time limit was reached');
     case 'output_limit':
       return failed('output_limit', 'the provider printed more than the limit');
     case null:

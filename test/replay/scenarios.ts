@@ -120,6 +120,24 @@ export const scenarios: readonly Scenario[] = [
     await codeOf(stage.dispatch(task));
     return task;
   }),
+  scenario('cancelled-at-rest-and-dispatched', ['task'], async (stage) => {
+    const task = await stage.create();
+    await stage.settle(task);
+    await task.cancel();
+    await stage.settle(task);
+    return task;
+  }),
+  scenario('waits-for-a-dependency', ['task', 'dispatchTask'], async (stage) => {
+    const parent = await stage.create({ title: 'The whole', description: 'The contract.' });
+    const other = await stage.create();
+    const idOf = ({ workflowId }: WorkflowHandle) => workflowId.split('/').at(-1) ?? '';
+    const task = await stage.create({ dependencies: [idOf(other)], parentId: idOf(parent) });
+    await codeOf(stage.dispatch(task));
+    await stage.settle(other, { completion: 'criteria' });
+    await task.executeUpdate(updateUpdate, { args: [{ dependencies: [idOf(other)] }] });
+    await stage.settle(task);
+    return task;
+  }),
   scenario('executor-died-and-decided', ['task'], async (stage) => {
     const task = await stage.create();
     interrupted(stage);

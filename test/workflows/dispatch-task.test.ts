@@ -76,6 +76,22 @@ describe('dispatchTask', () => {
     expect(await stage.settled(task, attemptId)).toMatchObject({ outcome: 'stopped' });
   });
 
+  it('goes on after an operator cancelled it at rest: a dispatch still judges and retries', async () => {
+    const task = await stage.create();
+    await stage.settle(task);
+    await task.cancel();
+    expect(await stage.settle(task)).toMatchObject({ mode: 'retry', outcome: 'completed' });
+  });
+
+  it('warns that a run still works when its task is completed under it', async () => {
+    const task = await stage.create();
+    const order = await stage.hold(task);
+    const answer = await task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'r' }] });
+    expect(answer.warnings).toEqual([expect.stringMatching(/still works/)]);
+    stage.host.release(order);
+    await stage.settled(task, order.attemptId);
+  });
+
   it('records the outcome by the acceptance criteria when the dispatch asks for it', async () => {
     const task = await stage.create({ acceptance: ['test -f hello.txt'] });
     await stage.settle(task, { completion: 'criteria' });

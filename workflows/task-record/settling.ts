@@ -87,9 +87,10 @@ export function concludeByCriteria(carried: Carried, criteria: CriterionResult[]
   const unmet = criteria.filter(({ met }) => !met);
   if (unmet.length === 0) {
     const fields = { result: attempt.observation?.text.slice(0, 4_000).trim() || 'completed' };
-    const detail = { type: 'completed', attemptId: attempt.attemptId };
+    const detail = { type: 'completed', attemptId: attempt.attemptId, criteriaMet: criteria.length };
     const to = judged.task.requireReview ? 'review' : 'completed';
-    return transit(judged, { to, summary: to, detail, fields, executionResultId }, stamp);
+    const summary = `${to}, ${String(criteria.length)} acceptance criteria met`;
+    return transit(judged, { to, summary, detail, fields, executionResultId }, stamp);
   }
   const error = `not met: ${unmet.map(({ command }) => command).join('; ')}`.slice(0, 1_000);
   const failed = amendAttempt(judged, { code: 'CRITERIA_NOT_MET', error });

@@ -80,5 +80,6 @@ export function setStatus(carried: Carried, change: StatusChange, at: string): S
   const moved = transit(carried, { ...rule, executionResultId }, { at, actor });
   const stop = moved.stop ?? { at, actor, reason: 'cancelled' };
   const next = rule.to === 'cancelled' && isRunning(carried) ? { ...moved, stop } : moved;
-  return { carried: next, answer: answerOf(next.task, resultWarnings(carried, executionResultId)) };
+  const working = isRunning(next) && next.stop === null ? ['its run still works; `perdure stop` ends it'] : [];
+  return { carried: next, answer: answerOf(next.task, [...resultWarnings(carried, executionResultId), ...working]) };
 }

@@ -1,5 +1,5 @@
 import type { UpdateDefinition } from '@temporalio/common';
-import { setHandler } from '@temporalio/workflow';
+import { CancellationScope, setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
 import { invalidArgument, type Failure } from '../../contract/failures';
 import type { Carried } from '../../contract/run';
@@ -28,7 +28,8 @@ export function update<S extends RequestSchema, A extends object>(
 ): void {
   const inFlight = new Map<string, Promise<A>>();
   const answerOnce = async (input: z.output<S>): Promise<A> => {
-    const answer = await rule.accept(input);
+    // An operator's cancellation of the workflow is a stop of the run, and never loses a request that was accepted.
+    const answer = await CancellationScope.nonCancellable(() => rule.accept(input));
     const digest = digestOf(definition.name, input);
     record.commit((carried) => remember(carried, input, { digest, answer: answer as Answer }));
     return answer;

@@ -11,10 +11,15 @@ export type Attention = 'none' | 'running' | 'stopping' | 'recovery' | 'outcome'
 
 export const isRunning = ({ intent }: Carried): boolean => intent !== null;
 
+/** A run has ended and its receipt and criteria are still being seen to. */
+const isSettling = (attempt: Attempt | undefined): boolean =>
+  attempt !== undefined && attempt.outcome !== null && attempt.settledAt === null;
+
 /** Judges what a task needs from its record alone. */
 export function attentionOf(carried: Carried): Attention {
   const { task, stop } = carried;
   if (isRunning(carried)) return stop === null ? 'running' : 'stopping';
+  if (isSettling(currentAttempt(carried))) return 'running';
   switch (task.status) {
     case 'in_progress':
       return openIncident(carried) === undefined ? 'outcome' : 'recovery';
@@ -75,8 +80,10 @@ const SENTENCES: Record<Attention, Sentence> = {
     task.status === 'pending'
       ? ['The task is pending: nobody has dispatched it.', 'dispatch']
       : [`The task is ${task.status} since ${task.statusSince}.`, 'nothing; dispatch would reopen it'],
-  running: (_, attempt) => [
-    `Attempt ${String(attempt?.number ?? 0)} (${attempt?.mode ?? 'reopen'}) runs on host ${attempt?.hostId ?? '?'}.`,
+  running: (carried, attempt) => [
+    isSettling(attempt) && !isRunning(carried)
+      ? `Attempt ${String(attempt?.number ?? 0)} has ended ${attempt?.outcome ?? ''}; its result is being recorded.`
+      : `Attempt ${String(attempt?.number ?? 0)} (${attempt?.mode ?? 'reopen'}) runs on host ${attempt?.hostId ?? '?'}.`,
     'the end of the run, or stop',
   ],
   stopping: ({ stop }) => [
