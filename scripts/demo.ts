@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { RefusedError } from '../client/outcome';
 import { findCodex } from '../client/provider-check';
 import { completeAct, dispatchAct, killAct, type Scene } from './demo/acts';
 import { auditAct, lookAct, proofAct } from './demo/proof';
@@ -83,10 +84,15 @@ async function main(argv: string[]): Promise<number> {
     late.abort(new Error(`not done within ${String(LIMIT_MS / 1_000)} seconds`));
   }, LIMIT_MS);
   const show = new Show();
+  const signal = AbortSignal.any([interrupted.signal, late.signal]);
   try {
-    await perform(show, AbortSignal.any([interrupted.signal, late.signal]), values.keep);
+    await perform(show, signal, values.keep);
   } catch (error) {
-    process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}\n`);
+    const cause: unknown = signal.aborted ? signal.reason : error;
+    process.stderr.write(`demo: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+    if (error instanceof RefusedError && error.failure.code === 'EXECUTABLE_UNAVAILABLE') {
+      process.stderr.write(`The demo needs the real programs. ${error.failure.hint ?? ''}\n`);
+    }
     return interrupted.signal.aborted ? 130 : 1;
   } finally {
     clearTimeout(timer);

@@ -23,7 +23,7 @@ const DOWNLOAD_TIMEOUT_MS = 300_000;
 const LEFTOVER_AGE_MS = 3_600_000;
 
 /** The folder that holds the binary for `perdure up`, the tests and set-up alike. */
-export const cacheFolder = (env) => join(resolve(env.PERDURE_HOME || join(homedir(), '.perdure')), 'bin');
+export const cacheFolder = (env) => join(resolve(env.PERDURE_HOME || join(env.HOME || homedir(), '.perdure')), 'bin');
 
 function isExecutable(path) {
   try {
@@ -51,6 +51,12 @@ function onPath(env) {
   return folders.map((folder) => join(folder, 'temporal')).find(isExecutable);
 }
 
+/** The usual home's cache, where another home is named: a large file need not be there twice. */
+function usualCache(env) {
+  const folder = cacheFolder({ HOME: env.HOME });
+  return folder === cacheFolder(env) ? [] : [['usual cache', join(folder, 'temporal')]];
+}
+
 /** Looks where a binary may be already. `tries` says what was looked at. */
 export function findTemporal(env, check = inspect) {
   const tries = [];
@@ -58,6 +64,7 @@ export function findTemporal(env, check = inspect) {
     ['TEMPORAL_CLI_PATH', env.TEMPORAL_CLI_PATH],
     ['PATH', onPath(env)],
     ['cache', join(cacheFolder(env), 'temporal')],
+    ...usualCache(env),
   ];
   for (const [from, path] of places) {
     if (!path) {

@@ -64,7 +64,12 @@ function untilBusy(stage: LocalStage, signal: AbortSignal): Promise<RunEvidence>
     const evidence = new RunEvidence(join(runs, attemptId));
     const events = await evidence.events();
     const isBusy = events.some((line) => line.includes('"item.started"') && line.includes('"command_execution"'));
-    return isBusy ? evidence : undefined;
+    // The runner records itself once Codex runs.
+    const isRecorded = await evidence.executor().then(
+      () => true,
+      () => false,
+    );
+    return isBusy && isRecorded ? evidence : undefined;
   }, signal);
 }
 

@@ -104,6 +104,28 @@ describe('perdure task', () => {
     expect(listed).toContain('a\\u{1b}[31m\\u{a}T-9  completed forged');
   });
 
+  it('shows a task with the tasks below it', async () => {
+    await json('task', 'create', '--title', 'part', '--id', 'T-3', '--parent', 'T-1');
+    const shown = await until(async () => {
+      const { stdout } = await perdure('task', 'tree', 'T-1');
+      return stdout.includes('T-3') ? stdout : undefined;
+    });
+    expect(shown).toBe('T-1  pending  first\n  T-3  pending  part\n');
+    expect(await json('task', 'tree', 'T-1')).toMatchObject({
+      exit: 0,
+      tree: { id: 'T-1', children: [{ id: 'T-3', title: 'part', status: 'pending', children: [] }] },
+    });
+  });
+
+  it('warns of changes that are in no commit, for people on stderr', async () => {
+    writeFileSync(join(repository, 'new'), '');
+    const warning = `uncommitted changes in ${repository} are not in the task's worktree`;
+    const { stderr } = await perdure('task', 'create', '--title', 'dirty');
+    expect(stderr).toBe(`warning: ${warning}\n`);
+    expect(await json('task', 'create', '--title', 'dirty')).toMatchObject({ exit: 0, warnings: [warning] });
+    rmSync(join(repository, 'new'));
+  });
+
   it('lists nothing for a filter that tries to leave its tenant (GN1)', async () => {
     const listed = await json('task', 'list', '--agent', "x' OR PerdureTenant='default");
     expect(listed).toMatchObject({ exit: 0, tasks: [] });
@@ -118,8 +140,14 @@ describe('perdure task', () => {
 
 describe('perdure run', () => {
   it('completes a task whose criteria hold, and shows what the agent said without its escapes', async () => {
-    const { status, stdout } = await perdure('run', '--title', 'good', '--id', 'R-1', '--accept', 'true');
+    const { status, stdout, stderr } = await perdure('run', '--title', 'good', '--id', 'R-1', '--accept', 'true');
     expect(status).toBe(0);
+    expect(stderr).not.toContain('next:');
+    const [, work = ''] = /^work +(.+)$/m.exec(stdout) ?? [];
+    expect(existsSync(work)).toBe(true);
+    expect((await perdure('task', 'show', 'R-1')).stdout).toMatch(new RegExp(`^work +${work}$`, 'm'));
+    expect(await json('task', 'show', 'R-1')).toMatchObject({ workspacePath: work });
+    expect((await perdure('audit', 'R-1')).stdout).toContain(`\n  work ${work}\n`);
     expect(stdout).toMatch(/^ALL \\u\{1b\}\[2JDONE\n/);
     expect(stdout).toMatch(/status +completed/);
     expect(await json('audit', 'R-1')).toMatchObject({
@@ -177,16 +205,25 @@ describe('perdure dispatch', () => {
     writeFileSync(hold, '');
     expect(await json('dispatch', 'D-1')).toMatchObject({ exit: 0, taskId: 'D-1', mode: 'start' });
     expect(await json('dispatch', 'D-1')).toMatchObject({ code: 'TASK_NOT_DISPATCHABLE', retryable: true });
+    const threadId = '01a00000-0000-7000-8000-000000000001';
+    await until(async () =>
+      (await perdure('why', 'D-1')).stdout.includes(`- thread ${threadId}\n`) ? true : undefined,
+    );
+    expect((await json('audit', 'D-1')).attempts).toMatchObject([
+      { threadId, workspacePath: expect.any(String) as string },
+    ]);
     expect(await json('stop', 'D-1')).toMatchObject({ exit: 0 });
     rmSync(hold);
     const settled = await json('dispatch', 'D-1', '--wait');
     expect(settled).toMatchObject({ exit: 0, taskStatus: 'in_progress', observation: 'ALL \u001b[2JDONE' });
+    const { stderr } = await perdure('dispatch', 'D-1', '--wait');
+    expect(stderr).toMatch(/^next: perdure task complete D-1 --result \.\.\. , or perdure task fail D-1/m);
   });
 
   it('waits for the run that follows a reopening (DS2)', async () => {
     await json('task', 'cancel', 'D-1');
     expect(await json('dispatch', 'D-1', '--wait')).toMatchObject({ exit: 0, taskStatus: 'in_progress' });
-    expect((await json('audit', 'D-1')).attempts).toHaveLength(3);
+    expect((await json('audit', 'D-1')).attempts).toHaveLength(4);
   });
 });
 

@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DevServer } from '../helpers/dev-server';
+import { text } from 'node:stream/consumers';
+import { DevServer, temporalBinary } from '../helpers/dev-server';
 import { childrenOf, isRunning, LocalHome } from '../helpers/local-home';
 import { until } from '../helpers/until';
 
@@ -34,6 +35,18 @@ describe('perdure up', () => {
     expect([server?.pid, worker].filter(isRunning)).toEqual([]);
     expect(existsSync(home.file('up.json'))).toBe(false);
     expect(home.server()).toBeUndefined();
+  });
+
+  it('says at once, and once, that it stops', async () => {
+    const { TEMPORAL_ADDRESS: _none, ...inherited } = process.env;
+    const env = { ...inherited, PERDURE_HOME: home.path, TEMPORAL_CLI_PATH: temporalBinary() };
+    const child = spawn(process.execPath, [perdure, ...UP, '--json'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const said = text(child.stderr);
+    await once(child.stdout, 'data');
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect((await said).match(/perdure: stopping: runs are handed over, agents go on\n/g)).toHaveLength(1);
   });
 
   it('refuses a second up on the same home and names the first', async () => {

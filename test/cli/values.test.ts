@@ -1,4 +1,4 @@
-import { duration, integer, pair } from '../../cli/values';
+import { duration, durationUpTo, integer, pair, time } from '../../cli/values';
 
 describe('duration', () => {
   it.each([
@@ -13,6 +13,26 @@ describe('duration', () => {
 
   it.each(['', '5', 'm', '-5m', '1.5h', '5 m', '5mm'])('refuses %j', (text) => {
     expect(() => duration(text)).toThrow(/duration/);
+  });
+});
+
+describe('durationUpTo', () => {
+  it('takes what is in the range, both ends included', () => {
+    expect(['1s', '7d'].map(durationUpTo('7d'))).toEqual([1_000, 604_800_000]);
+  });
+
+  it.each(['0s', '999ms', '8d'])('refuses %j and says the range', (text) => {
+    expect(() => durationUpTo('7d')(text)).toThrow(/between 1s and 7d/);
+  });
+});
+
+describe('time', () => {
+  it.each(['2026-12-31T17:00:00Z', '2026-12-31T17:00:00.5+02:00'])('keeps %s', (text) => {
+    expect(time(text)).toBe(text);
+  });
+
+  it.each(['tomorrow', '', '2026-12-31', '2026-13-31T17:00:00Z'])('refuses %j with an example', (text) => {
+    expect(() => time(text)).toThrow(/2026-12-31T17:00:00Z/);
   });
 });
 

@@ -67,8 +67,12 @@ describe('openHome', () => {
     ['an unknown key inside', '{"limits":{"time":1}}'],
     ['a value out of range', '{"limits":{"timeMs":1}}'],
     ['text that is no JSON', 'limits: 1'],
-  ])('refuses a configuration with %s and names the file', async (_, content) => {
+  ])('refuses a configuration with %s, names the file and shows what it should hold', async (_, content) => {
     writeFileSync(join(root, 'config.json'), content);
-    await expect(openHome({ PERDURE_HOME: root })).rejects.toMatchObject(refusal('INVALID_ARGUMENT', /config\.json/));
+    const opened = openHome({ PERDURE_HOME: root });
+    await expect(opened).rejects.toMatchObject(refusal('INVALID_ARGUMENT', /config\.json/));
+    await expect(opened).rejects.toMatchObject({
+      failure: { hint: expect.stringContaining('{"limits":{') as string },
+    });
   });
 });

@@ -25,6 +25,10 @@ describe('listQuery', () => {
     expect(() => listQuery('acme', { agent: "x\\' OR true" })).toThrow(/backslash/);
   });
 
+  it('refuses an attention that is none', () => {
+    expect(() => listQuery('acme', { attention: 'bogus' })).toThrow(/attention must be one of none, running/);
+  });
+
   it('refuses a status that is none (TR4)', () => {
     expect(() => listQuery('acme', { status: 'review_required' })).toThrow(/status must be one of/);
   });

@@ -66,6 +66,13 @@ describe('settle', () => {
     expect(settled).not.toHaveProperty('observation');
   });
 
+  it('says where the work is, of a success and of a failure alike', () => {
+    const workspacePath = '/home/w';
+    expect(settle('T', { ...attempt, workspacePath }, 'completed')).toMatchObject({ success: true, workspacePath });
+    const failed: Attempt = { ...attempt, workspacePath, outcome: 'failed', code: 'time_budget', error: 'too long' };
+    expect(settle('T', failed, 'failed')).toMatchObject({ success: false, workspacePath });
+  });
+
   it('does not call a run a success whose criteria were not met', () => {
     const unmet: Attempt = { ...attempt, code: 'CRITERIA_NOT_MET', error: 'not met: false' };
     expect(settle('T', unmet, 'failed')).toMatchObject({ success: false, code: 'CRITERIA_NOT_MET' });

@@ -58,6 +58,7 @@ describe('toTemporalFailure', () => {
   it.each([
     [14, 'TEMPORAL_UNREACHABLE', true],
     [4, 'TEMPORAL_UNREACHABLE', true],
+    [1, 'TEMPORAL_UNREACHABLE', true],
     [3, 'TEMPORAL_REFUSED', false],
     [7, 'TEMPORAL_REFUSED', false],
     [8, 'TEMPORAL_REFUSED', true],

@@ -53,6 +53,14 @@ describe('chooseWorkspace', () => {
     }
   });
 
+  it('warns of changes that no commit holds', async () => {
+    const path = repository('repo');
+    writeFileSync(join(path, 'new'), '');
+    const warnings = [`uncommitted changes in ${path} are not in the task's worktree`];
+    expect(await chooseWorkspace(path)).toEqual({ path, warnings });
+    expect(await defaultWorkspace(path)).toEqual({ path, warnings });
+  });
+
   it.each([
     ['workspace_missing', () => join(root, 'nothing')],
     ['WORKSPACE_NOT_GIT', () => root],
@@ -75,7 +83,9 @@ describe('defaultWorkspace', () => {
   });
 
   it('means a scratch repository elsewhere, and where there is no commit', async () => {
-    expect((await defaultWorkspace(root)).path).toBeNull();
-    expect((await defaultWorkspace(repository('empty', false))).path).toBeNull();
+    expect(await defaultWorkspace(root)).toEqual({ path: null, warnings: [] });
+    const path = repository('empty', false);
+    const warnings = [`a scratch repository is used instead, because ${path} has no commit`];
+    expect(await defaultWorkspace(path)).toEqual({ path: null, warnings });
   });
 });

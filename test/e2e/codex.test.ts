@@ -20,9 +20,9 @@ let codexHome: string;
 
 beforeAll(async () => {
   server = await DevServer.start();
-  endpoint = await ScriptedEndpoint.start();
   machine = await Machine.make(server, SCRIPTED_KEY);
-  codexHome = endpoint.makeHome(machine.home.file('codex-home'));
+  codexHome = machine.home.file('codex-home');
+  endpoint = await ScriptedEndpoint.start(codexHome);
   worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
 });
 afterAll(async () => {
@@ -98,7 +98,7 @@ describe('a run of the real Codex', () => {
   it('is resumed in the same thread after a failure, and its usage is the difference (RN4, CX-18)', async () => {
     const failed = await run('C-3', ['@shell echo one > one.txt', '@fail 400']);
     expect(failed).toMatchObject({ status: 1, success: false, code: 'RUN_FAILED', taskStatus: 'failed' });
-    expect(failed.error).toContain('scripted failure');
+    expect(failed.error).toContain('the script wants a failure here');
 
     const second = await runAgain('C-3', '@usage 1000 50', '@say second');
     expect(second).toMatchObject({ success: true, threadId: failed.threadId, taskStatus: 'in_progress' });
@@ -198,7 +198,7 @@ describe('a run of the real Codex', () => {
     const before = linesOf();
 
     await end(worker, 'SIGTERM');
-    const otherHome = endpoint.makeHome(machine.home.file('other-home'));
+    const otherHome = await endpoint.makeHome(machine.home.file('other-home'));
     worker = await machine.startWorker('all', { CODEX_HOME: otherHome });
     expect(await runAgain('C-6', '@say went on')).toMatchObject({ success: true, threadId: first.threadId });
     expect((await machine.attempts('C-6')).map((attempt) => attempt.codexHome)).toEqual([codexHome, codexHome]);

@@ -49,6 +49,13 @@ describe('findTemporal', () => {
     expect(found.tries.join('\n')).toContain('is version 1.0.0, older than 1.3');
   });
 
+  it('takes the one of the usual home before anything is fetched for another home', () => {
+    const usual = fake('.perdure/bin', '1.9.1');
+    expect(find({ HOME: folder })).toMatchObject({ path: usual, from: 'usual cache' });
+    const cached = fake('bin', '1.9.1');
+    expect(find({ HOME: folder })).toMatchObject({ path: cached, from: 'cache' });
+  });
+
   it('takes no other one when the named path cannot be used', () => {
     fake('bin', '1.9.1');
     const found = find({ TEMPORAL_CLI_PATH: join(folder, 'absent') });

@@ -1,0 +1,92 @@
+import type { AuditedAttempt } from '../../client/index';
+import { auditLines } from '../../cli/audit';
+import { eventLines } from '../../cli/event-lines';
+import { printAnswer, styleFor } from '../../cli/output';
+import { settledLines, settledNotes } from '../../cli/settled';
+import { treeLines } from '../../cli/task-tree';
+
+const plain = styleFor({});
+const uuid = '01a00000-0000-7000-8000-000000000001';
+
+describe('treeLines', () => {
+  it('indents every task below what it is a part of, and makes titles safe', () => {
+    const leaf = { id: 'T-3', title: 'a\nT-9', status: 'pending', children: [] };
+    const child = { id: 'T-2', title: 'part', status: 'failed', children: [leaf] };
+    expect(treeLines({ id: 'T-1', title: 'whole', status: 'in_progress', children: [child] }, 0)).toEqual([
+      'T-1  in_progress  whole',
+      '  T-2  failed  part',
+      '    T-3  pending  a\\u{a}T-9',
+    ]);
+  });
+});
+
+describe('eventLines', () => {
+  const started = (item: object) => eventLines(JSON.stringify({ type: 'item.started', item }));
+
+  it('shows what an agent does at the moment', () => {
+    expect(started({ type: 'command_execution', command: 'npm test' })).toEqual(['runs: npm test']);
+    expect(started({ type: 'file_change', changes: [{ path: 'a.ts', kind: 'add' }] })).toEqual([
+      'runs: file_change a.ts',
+    ]);
+    expect(started({ type: 'mcp_tool_call', server: 's', tool: 't' })).toEqual(['runs: mcp_tool_call s t']);
+    expect(started({ type: 'web_search', query: '' })).toEqual(['runs: web_search']);
+  });
+
+  it('shows no beginning of what is only said, and no steering character', () => {
+    expect(started({ type: 'reasoning', text: 'hm' })).toEqual([]);
+    expect(started({ type: 'command_execution', command: 'x\u001b[2J' })).toEqual(['runs: x\\u{1b}[2J']);
+  });
+});
+
+describe('auditLines', () => {
+  const attempt = {
+    ...{ attemptId: uuid, number: 1, mode: 'start', threadId: uuid, spawns: 1, workspacePath: '/home/w' },
+    ...{ startedAt: '2027-01-01T00:00:00.000Z', endedAt: null, outcome: null, code: null, exit: null },
+  } as unknown as AuditedAttempt;
+
+  it('fits a terminal and says where the work is', () => {
+    const ended = { ...attempt, endedAt: '2027-01-01T00:00:01.000Z', outcome: 'failed', code: 'time_budget' } as const;
+    const exit = { code: null, signal: 'SIGTERM', forced: false };
+    const lines = auditLines({ taskId: 'T', attempts: [attempt, { ...ended, exit }], receipts: [] }, plain);
+    expect(lines).toEqual([
+      '#1 start running, spawns 1, 2027-01-01T00:00:00.000Z',
+      `  attempt ${uuid}  thread ${uuid}`,
+      '  work /home/w',
+      '#1 start failed (time_budget), exit SIGTERM, spawns 1, 2027-01-01T00:00:00.000Z to 2027-01-01T00:00:01.000Z',
+      `  attempt ${uuid}  thread ${uuid}`,
+      '  work /home/w',
+      'no receipts',
+    ]);
+  });
+});
+
+describe('a settled result', () => {
+  const settled = { taskId: 'T', agentId: 'a', threadId: null, taskStatus: 'in_progress', workspacePath: '/home/w' };
+
+  it('says where the work is', () => {
+    expect(settledLines(settled, plain)).toContain('work    /home/w');
+    const failed = { success: false as const, code: 'time_budget', error: 'too long', workspacePath: '/home/w' };
+    expect(settledNotes(failed)).toEqual(['work  /home/w']);
+  });
+
+  it('says what an open task waits for, and nothing when it is recorded', () => {
+    const open = { success: true as const, ...settled };
+    expect(settledNotes(open)).toEqual([
+      'next: perdure task complete T --result ... , or perdure task fail T --reason ...',
+    ]);
+    const recorded = { ...open, taskStatus: 'completed' };
+    expect(settledNotes(recorded)).toEqual([]);
+  });
+});
+
+describe('printAnswer', () => {
+  it('prints the warnings of an answer on stderr', () => {
+    const written: string[] = [];
+    const stderr = jest.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+    const stdout = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    printAnswer(false, { taskId: 'T', warnings: ['the run still works'] }, () => ['task T']);
+    stderr.mockRestore();
+    stdout.mockRestore();
+    expect(written).toEqual(['warning: the run still works\n']);
+  });
+});
