@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import type { Audit, AuditedAttempt } from '../client/index';
+import { oneLine } from './escape';
 import { markStale, type Style } from './output';
 import { perform, type CommonOptions } from './perform';
-import { table } from './table';
 
 /** `perdure audit`: shows every attempt of a task, what it spawned, and its receipts. */
 export function auditCommand(): Command {
@@ -22,37 +22,28 @@ export function auditCommand(): Command {
     });
 }
 
-function auditLines({ attempts, receipts }: Audit, style: Style): string[] {
+/** An audit for people: lines that fit a terminal, because every id in it is long. */
+export function auditLines({ attempts, receipts }: Audit, style: Style): string[] {
   if (attempts.length === 0) return ['no attempts'];
-  const head = ['#', 'attempt', 'mode', 'thread', 'spawns', 'started', 'ended', 'outcome', 'exit'];
-  const [first = '', ...rest] = table([head, ...attempts.map(attemptCells)]);
-  const stored = receipts.map((each) => [
-    String(each.sequence),
-    each.receiptId,
-    each.attemptId,
-    each.resultRef,
-    each.queuedAt,
+  const stored = receipts.flatMap(({ sequence, receiptId, attemptId, resultRef, queuedAt }) => [
+    oneLine(`receipt ${String(sequence)}  ${receiptId}  queued ${queuedAt}`),
+    oneLine(`  attempt ${attemptId}  result ${resultRef}`),
   ]);
   return [
-    style.bold(first),
-    ...rest,
-    ...(stored.length === 0 ? ['no receipts'] : table([['receipt', 'id', 'attempt', 'result', 'queued'], ...stored])),
+    ...attempts.flatMap((attempt) => attemptLines(attempt, style)),
+    ...(stored.length === 0 ? ['no receipts'] : stored),
   ];
 }
 
-function attemptCells(attempt: AuditedAttempt): string[] {
-  const { number, attemptId, mode, threadId, spawns, startedAt, endedAt, outcome, code, exit } = attempt;
-  const ending = code === null ? outcome : `${outcome ?? ''} (${code})`;
-  const left = exit === null ? '-' : (exit.signal ?? String(exit.code));
+function attemptLines(attempt: AuditedAttempt, style: Style): string[] {
+  const { number, attemptId, mode, threadId, spawns, outcome, code, exit, workspacePath } = attempt;
+  const { requestedAt, startedAt, endedAt } = attempt;
+  const ending = code === null ? (outcome ?? 'running') : `${outcome ?? ''} (${code})`;
+  const left = exit === null ? '' : `, exit ${exit.signal ?? String(exit.code)}`;
+  const times = `${startedAt ?? `asked for ${requestedAt}`}${endedAt === null ? '' : ` to ${endedAt}`}`;
   return [
-    String(number),
-    attemptId,
-    mode,
-    threadId ?? '-',
-    String(spawns),
-    startedAt ?? '-',
-    endedAt ?? '-',
-    ending ?? 'running',
-    left,
+    `${style.bold(`#${String(number)} ${mode} ${ending}`)}${left}, spawns ${String(spawns)}, ${times}`,
+    oneLine(`  attempt ${attemptId}  thread ${threadId ?? '-'}`),
+    oneLine(`  work ${workspacePath ?? 'not known'}`),
   ];
 }

@@ -1,13 +1,14 @@
 import { Command } from 'commander';
-import type { DispatchAnswer, SettledResult } from '../contract/run';
-import type { Style } from './output';
+import type { Settled } from '../client/index';
+import type { DispatchAnswer } from '../contract/run';
+import { note, type Style } from './output';
 import { perform, type CommonOptions } from './perform';
-import { settledLines, waitWithProgress } from './settled';
+import { settledLines, settledNotes, waitWithProgress } from './settled';
 import { fields } from './table';
 import { addRunOptions, settingsOf, type RunOptions } from './task-options';
 
 type Options = CommonOptions & RunOptions & { readonly agent?: string; readonly wait?: boolean };
-type Answer = Omit<DispatchAnswer, 'success'> | SettledResult;
+type Answer = Omit<DispatchAnswer, 'success'> | Settled;
 
 /** `perdure dispatch`: asks for a run of a task; the caller records the outcome. */
 export function dispatchCommand(): Command {
@@ -27,6 +28,9 @@ export function dispatchCommand(): Command {
         return waitWithProgress(session, accepted, options.json === true);
       },
       lines: dispatchLines,
+      after: (outcome) => {
+        settledNotes(outcome).forEach(note);
+      },
     });
   });
 }

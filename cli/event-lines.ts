@@ -16,6 +16,13 @@ const eventSchema = z.looseObject({
       command: z.string().optional(),
       aggregated_output: z.string().optional(),
       exit_code: z.number().nullish(),
+      server: z.string().optional().catch(undefined),
+      tool: z.string().optional().catch(undefined),
+      query: z.string().optional().catch(undefined),
+      changes: z
+        .array(z.looseObject({ path: z.string() }))
+        .optional()
+        .catch(undefined),
     })
     .optional(),
 });
@@ -42,6 +49,8 @@ export function eventLines(line: string): string[] {
   switch (type) {
     case 'thread.started':
       return [`thread ${oneLine(thread_id ?? '?')}`];
+    case 'item.started':
+      return item === undefined ? [] : startedLines(item);
     case 'item.completed':
       return item === undefined ? [] : itemLines(item);
     case 'turn.completed':
@@ -56,6 +65,22 @@ export function eventLines(line: string): string[] {
 
 const tokens = ({ input_tokens, output_tokens }: NonNullable<Event['usage']>): string =>
   `${String(input_tokens)} tokens in, ${String(output_tokens)} out`;
+
+/** What an agent does at the moment; an item that is only said has no beginning worth a line. */
+function startedLines({ type, command, server, tool, query, changes = [] }: Item): string[] {
+  switch (type) {
+    case 'command_execution':
+      return [`runs: ${oneLine(command ?? type)}`];
+    case 'file_change':
+      return [`runs: ${oneLine([type, ...changes.map(({ path }) => path)].join(' '))}`];
+    case 'mcp_tool_call':
+      return [`runs: ${oneLine([type, server ?? '', tool ?? ''].join(' ').trimEnd())}`];
+    case 'web_search':
+      return [`runs: ${oneLine(`${type} ${query ?? ''}`.trimEnd())}`];
+    default:
+      return [];
+  }
+}
 
 function itemLines({ type, text, message, command, aggregated_output, exit_code }: Item): string[] {
   if (command !== undefined) {

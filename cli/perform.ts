@@ -12,20 +12,20 @@ export interface CommonOptions {
 export interface Performance<T> {
   work(session: Session): Promise<Outcome<T>>;
   lines(answer: T, style: Style): string[];
+  /** Adds notes for a person, after the answer or the failure. */
+  after?(outcome: Outcome<T>): void;
 }
 
 /** Runs a command on a session and prints what it answers; resolves with the answer when it was a success. */
 export async function perform<T extends object>(
   { json: isJson = false }: CommonOptions,
-  { work, lines }: Performance<T>,
+  { work, lines, after }: Performance<T>,
 ): Promise<T | undefined> {
   const outcome = await withSession(work);
-  if (!outcome.success) {
-    printFailure(isJson, outcome);
-    return undefined;
-  }
-  printAnswer(isJson, outcome, (style) => lines(outcome, style));
-  return outcome;
+  if (outcome.success) printAnswer(isJson, outcome, (style) => lines(outcome, style));
+  else printFailure(isJson, outcome);
+  if (!isJson) after?.(outcome);
+  return outcome.success ? outcome : undefined;
 }
 
 /** Opens a session, lends it, and closes it whatever happens. */

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import type { SettledResult } from '../contract/run';
+import type { Settled } from '../client/index';
 import { note } from './output';
 import { perform, type CommonOptions } from './perform';
-import { settledLines, waitWithProgress } from './settled';
+import { settledLines, settledNotes, waitWithProgress } from './settled';
 import {
   addDraftOptions,
   addRunOptions,
@@ -23,17 +23,24 @@ export function runCommand(): Command {
   return command.action(async (options: Options) => {
     const draft = await draftOf(options);
     const settings = { ...settingsOf(options), completion: options.complete ? 'criteria' : 'caller' } as const;
-    await perform<SettledResult>(options, {
+    await perform<Settled>(options, {
       work: async (session) => {
         const { runTask } = await import('../client/index.js');
         const accepted = await runTask(session, draft, settings);
         if (!accepted.success) return accepted;
-        if (options.json !== true) note(`${accepted.taskId}: accepted as attempt ${accepted.attemptId}`);
-        const settled = await waitWithProgress(session, accepted, options.json === true);
-        const warnings = [...(accepted.warnings ?? []), ...(settled.warnings ?? [])];
+        const isJson = options.json === true;
+        const { taskId, attemptId, warnings: early = [] } = accepted;
+        if (!isJson) note(`${taskId}: accepted as attempt ${attemptId}`);
+        // A person learns at once that the run works on something else; a program finds all in the result.
+        if (!isJson) for (const warning of early) note(`warning: ${warning}`);
+        const settled = await waitWithProgress(session, accepted, isJson);
+        const warnings = [...(isJson ? early : []), ...(settled.warnings ?? [])];
         return { ...settled, ...(warnings.length > 0 && { warnings }) };
       },
       lines: settledLines,
+      after: (outcome) => {
+        settledNotes(outcome).forEach(note);
+      },
     });
   });
 }

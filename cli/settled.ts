@@ -1,17 +1,12 @@
-import type { AttemptKey, Session } from '../client/index';
+import type { AttemptKey, Session, Settled } from '../client/index';
 import type { Outcome } from '../contract/failures';
-import type { SettledResult } from '../contract/run';
 import { block } from './escape';
 import { note, type Style } from './output';
 import { onInterrupt } from './perform';
 import { fields } from './table';
 
 /** Waits for a settled result; for people with what happens meanwhile on stderr. */
-export async function waitWithProgress(
-  session: Session,
-  key: AttemptKey,
-  isJson: boolean,
-): Promise<Outcome<SettledResult>> {
+export async function waitWithProgress(session: Session, key: AttemptKey, isJson: boolean): Promise<Outcome<Settled>> {
   const { waitSettled } = await import('../client/index.js');
   onInterrupt(`The task goes on. See it with: perdure watch ${key.taskId}; end it with: perdure stop ${key.taskId}`);
   const watching = new AbortController();
@@ -38,10 +33,24 @@ async function showProgress(session: Session, taskId: string, signal: AbortSigna
 }
 
 /** A settled result for people: what the agent said, then where it stands. */
-export function settledLines(result: SettledResult, style: Style): string[] {
-  const { taskId, taskStatus, threadId, executionResultId, observation } = result;
+export function settledLines(result: Settled, style: Style): string[] {
+  const { taskId, taskStatus, threadId, executionResultId, observation, workspacePath } = result;
   return [
     ...(observation === undefined ? [] : block(observation, '')),
-    ...fields({ task: taskId, status: taskStatus, thread: threadId, result: executionResultId }).map(style.dim),
+    ...fields({
+      task: taskId,
+      status: taskStatus,
+      thread: threadId,
+      result: executionResultId,
+      work: workspacePath,
+    }).map(style.dim),
   ];
+}
+
+/** What a person is told after a settled run: where the work of a failed one is, what an open task waits for. */
+export function settledNotes(outcome: Outcome<object>): string[] {
+  if (!outcome.success) return 'workspacePath' in outcome ? [`work  ${String(outcome.workspacePath)}`] : [];
+  if (!('taskStatus' in outcome && 'taskId' in outcome) || outcome.taskStatus !== 'in_progress') return [];
+  const id = String(outcome.taskId);
+  return [`next: perdure task complete ${id} --result ... , or perdure task fail ${id} --reason ...`];
 }

@@ -6,7 +6,7 @@ import { perform, type CommonOptions } from './perform';
 import { answerLines } from './task-outcome';
 import { fields } from './table';
 import { readStdin } from './task-options';
-import { collect, pair } from './values';
+import { collect, pair, time } from './values';
 
 type Answer = Omit<TaskAnswer, 'success'>;
 
@@ -35,7 +35,7 @@ export function updateCommand(): Command {
     .option('--depends-on <id>', 'task that this one needs; repeatable, replaces the list', collect)
     .option('--meta <key=value>', 'free data; repeatable, replaces all of it', pair)
     .addOption(new Option('--priority <level>', 'how urgent').choices(['low', 'medium', 'high']))
-    .option('--due <time>', 'due date, ISO 8601')
+    .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
     .option('--no-require-review', 'no review')
     .option('--accept <command>', 'command that must exit 0; repeatable, replaces the list', collect)

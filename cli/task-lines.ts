@@ -1,11 +1,10 @@
-import type { ListedTask } from '../client/index';
-import type { Task } from '../contract/task';
+import type { ListedTask, ShownTask } from '../client/index';
 import { block, oneLine } from './escape';
 import type { Style } from './output';
 import { fields, table } from './table';
 
 /** A task's whole record for people. */
-export function taskLines(task: Task, style: Style): string[] {
+export function taskLines({ task, workspacePath }: ShownTask, style: Style): string[] {
   const { description, result, failureReason, activities, acceptance, context } = task;
   const section = (name: string, text: string | null | undefined): string[] =>
     text === null || text === undefined || text.trim() === '' ? [] : ['', style.bold(name), ...block(text)];
@@ -15,6 +14,7 @@ export function taskLines(task: Task, style: Style): string[] {
       status: `${task.status} since ${task.statusSince}`,
       owner: `${task.ownerType} ${task.ownerId}`,
       workspace: `${task.workspace.path ?? 'scratch'} on ${task.workspace.hostId}`,
+      work: workspacePath,
       thread: typeof context['thread_id'] === 'string' ? context['thread_id'] : undefined,
       priority: task.priority,
       due: task.dueDate,

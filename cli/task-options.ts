@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { RunSettings, TaskDraft } from '../client/index';
-import { collect, duration, pair } from './values';
+import { collect, durationUpTo, pair, time } from './values';
 
 const PRIORITIES = ['low', 'medium', 'high'] as const;
 const SANDBOXES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
@@ -41,7 +41,7 @@ export function addDraftOptions(command: Command): Command {
     .option('--depends-on <id>', 'task that this one needs; repeatable', collect)
     .option('--meta <key=value>', 'free data; repeatable', pair)
     .addOption(new Option('--priority <level>', 'how urgent').choices(PRIORITIES))
-    .option('--due <time>', 'due date, ISO 8601')
+    .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
     .option('--accept <command>', 'command that must exit 0 in the workspace; repeatable', collect);
 }
@@ -51,8 +51,8 @@ export function addRunOptions(command: Command): Command {
   return command
     .addOption(new Option('--sandbox <mode>', 'what the agent may do').choices(SANDBOXES))
     .option('--model <name>', "the provider's model")
-    .option('--time-limit <duration>', 'longest run, like 30m', duration)
-    .option('--inactivity <duration>', 'longest silence, like 5m', duration);
+    .option('--time-limit <duration>', 'longest run, like 30m (1s to 7d)', durationUpTo('7d'))
+    .option('--inactivity <duration>', 'longest silence, like 5m (1s to 24h)', durationUpTo('24h'));
 }
 
 /** The draft of a task that flags describe; reads the description from stdin when asked to. */

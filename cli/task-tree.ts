@@ -20,7 +20,8 @@ export function treeCommand(): Command {
     });
 }
 
-function treeLines({ id, title, status, children }: TaskTree, depth: number): string[] {
+/** A task for people, one line each, indented below what it is a part of. */
+export function treeLines({ id, title, status, children }: TaskTree, depth: number): string[] {
   return [
     `${'  '.repeat(depth)}${oneLine(id)}  ${status}  ${oneLine(title)}`,
     ...children.flatMap((child) => treeLines(child, depth + 1)),

@@ -46,12 +46,13 @@ function showCommand(): Command {
           const { showTask } = await import('../client/index.js');
           return showTask(session, id);
         },
-        lines: ({ task }, style) => taskLines(task, style),
+        lines: (shown, style) => taskLines(shown, style),
       });
       if (answer !== undefined) markStale(answer);
     });
 }
 
+const ATTENTIONS = ['none', 'running', 'stopping', 'recovery', 'outcome', 'review', 'input', 'failed'];
 const STATUSES = ['pending', 'in_progress', 'review', 'failed', 'interrupted', 'completed', 'cancelled'];
 
 interface ListOptions extends CommonOptions {
@@ -70,7 +71,7 @@ function listCommand(): Command {
     .description('list tasks')
     .addOption(new Option('--status <status>', 'only this status').choices(STATUSES))
     .option('--agent <id>', 'only of this agent')
-    .option('--attention <word>', 'only what needs this attention')
+    .addOption(new Option('--attention <word>', 'only what needs this attention').choices(ATTENTIONS))
     .option('--project <id>', 'only of this project')
     .option('--parent <id>', 'only parts of this task')
     .option('--host <id>', 'only of this host')

@@ -26,14 +26,15 @@ async function up({ json: isJson = false, port, uiPort }: UpFlags): Promise<void
   const { outcomeOf } = await import('../client/outcome.js');
   const { runUp } = await import('./up/run-up.js');
   const ending = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      ending.abort();
-    });
-  }
   const say = (text: string): void => {
     note(`perdure: ${text}`);
   };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (!ending.signal.aborted) say('stopping: runs are handed over, agents go on');
+      ending.abort();
+    });
+  }
   const onReady = (ready: UpReady): void => {
     printReady(isJson, ready);
   };

@@ -26,11 +26,22 @@ export function guardUsage(command: Command): void {
   command.exitOverride();
   command.configureOutput({
     outputError: (message) => {
-      const text = message.replace(/^error: /, '').trim();
-      throw new UsageError(text, usageLine(command));
+      const text = message
+        .replace(/^error: /, '')
+        .trim()
+        .replace(/\s*\n\s*/g, ' ');
+      throw new UsageError(taskHint(command, text) ?? text, usageLine(command));
     },
   });
   command.commands.forEach(guardUsage);
+}
+
+/** What an unknown command means that is one of `perdure task`; undefined when it is none. */
+function taskHint(command: Command, text: string): string | undefined {
+  const [unknown, name] = /^unknown command '([^']+)'/.exec(text) ?? [];
+  const group = command.parent === null ? command.commands.find((each) => each.name() === 'task') : undefined;
+  if (unknown === undefined || !group?.commands.some((each) => each.name() === name)) return undefined;
+  return `${unknown} (Did you mean perdure task ${name ?? ''}?)`;
 }
 
 function usageLine(command: Command): string {
@@ -43,7 +54,10 @@ function usageLine(command: Command): string {
 export function usageExit(error: unknown, isJson: boolean): number | undefined {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return EXIT.done;
-    return reportUsage(isJson, new UsageError('a command is missing', 'usage: perdure <command> [options]'));
+    // The help that the parser printed says all that a person needs.
+    const hint = 'usage: perdure <command> [options]';
+    if (isJson) printLine(jsonLine(failure('USAGE', 'a command is missing', { hint })));
+    return EXIT.usage;
   }
   return error instanceof UsageError ? reportUsage(isJson, error) : undefined;
 }

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -9,6 +10,23 @@ export function duration(value: string): number {
   }
   const parts = [...value.matchAll(/(\d+)(ms|s|m|h|d)/g)];
   return parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ''] ?? 0), 0);
+}
+
+/** Reads a duration from one second to a longest one. */
+export const durationUpTo =
+  (longest: string) =>
+  (value: string): number => {
+    const ms = duration(value);
+    if (ms >= 1_000 && ms <= duration(longest)) return ms;
+    throw new InvalidArgumentError(`It must be between 1s and ${longest}.`);
+  };
+
+const isoTime = z.iso.datetime({ offset: true });
+
+/** Checks a point in time; it stays as it was written. */
+export function time(value: string): string {
+  if (isoTime.safeParse(value).success) return value;
+  throw new InvalidArgumentError('It must be an ISO 8601 time like 2026-12-31T17:00:00Z.');
 }
 
 /** Reads a whole number in a range. */

@@ -1,11 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Outcome } from '../contract/failures';
 import type { Receipt } from '../contract/receipt';
 import type { Attempt } from '../contract/run';
 import { outcomeOf } from './outcome';
-import { readRecord } from './record';
+import { describeTask, readRecord } from './record';
+import { isOpenHere, spawnsSoFar, workspacePathOf } from './run-files';
 import type { Session } from './session';
+import { runningThread } from './why';
 
 /** One attempt as an auditor needs it: what was started, how often, and how it ended. */
 export type AuditedAttempt = Omit<Attempt, 'observation' | 'receipts' | 'warnings' | 'threadUsage'>;
@@ -21,24 +21,24 @@ export interface Audit {
 export async function auditTask(session: Session, taskId: string): Promise<Outcome<Audit>> {
   return outcomeOf(async () => {
     const { attempts, stale } = await readRecord(session, taskId);
+    const isOpen = attempts.some(({ endedAt }) => endedAt === null);
+    const thread = isOpen ? runningThread(await describeTask(session, taskId)) : undefined;
     return {
       taskId,
-      attempts: await Promise.all(attempts.map((attempt) => audited(session, attempt))),
+      attempts: await Promise.all(attempts.map((attempt) => audited(session, attempt, thread))),
       receipts: attempts.flatMap(({ receipts }) => receipts),
       ...(stale && { stale }),
     };
   }, taskId);
 }
 
-async function audited(session: Session, attempt: Attempt): Promise<AuditedAttempt> {
+async function audited(session: Session, attempt: Attempt, thread: string | undefined): Promise<AuditedAttempt> {
   const { observation: _text, receipts: _flattened, warnings: _warnings, threadUsage: _total, ...rest } = attempt;
-  const { home } = session;
-  const isOpenHere = rest.endedAt === null && rest.hostId === home.hostId;
-  return isOpenHere ? { ...rest, spawns: await spawnsSoFar(home.path, rest.attemptId) } : rest;
-}
-
-/** Spawns of an attempt that has not ended, from the runner's own ledger: the record learns them at its end. */
-async function spawnsSoFar(home: string, attemptId: string): Promise<number> {
-  const ledger = await readFile(join(home, 'runs', attemptId, 'spawns.jsonl'), 'utf8').catch(() => '');
-  return ledger.split('\n').filter((line) => line !== '').length;
+  if (rest.endedAt !== null) return rest;
+  return {
+    ...rest,
+    threadId: rest.threadId ?? thread ?? null,
+    workspacePath: await workspacePathOf(session, attempt),
+    ...(isOpenHere(session, attempt) && { spawns: await spawnsSoFar(session, rest.attemptId) }),
+  };
 }

@@ -94,12 +94,15 @@ async function hostIdOf(path: string): Promise<string> {
   return (await readJson(file, hostSchema))?.hostId ?? hostId;
 }
 
+const CONFIG_HINT =
+  'It holds a JSON object of defaults like {"limits":{"timeMs":3600000},"policy":{"sandbox":"workspace-write"}}; correct or remove it.';
+
 async function readConfig(file: string): Promise<HomeConfig> {
-  return (await readJson(file, configSchema)) ?? configSchema.parse({});
+  return (await readJson(file, configSchema, CONFIG_HINT)) ?? configSchema.parse({});
 }
 
 /** Reads a JSON file through a schema; undefined when there is none, refused when it is not what it should be. */
-export async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
+async function readJson<T>(file: string, schema: z.ZodType<T>, hint = `Correct ${file}.`): Promise<T | undefined> {
   let content: string;
   try {
     content = await readFile(file, 'utf8');
@@ -107,9 +110,11 @@ export async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T
     if (errnoOf(error) === 'ENOENT') return undefined;
     return refuse('INVALID_ARGUMENT', `${file} cannot be read (${messageOf(error)})`);
   }
-  const parsed = schema.safeParse(parseJson(content));
+  const value = parseJson(content);
+  if (value === undefined) refuse('INVALID_ARGUMENT', `${file} is no JSON`, { hint });
+  const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  return refuse('INVALID_ARGUMENT', `${file}: ${invalidArgument(parsed.error).error}`, { hint: `Correct ${file}.` });
+  return refuse('INVALID_ARGUMENT', `${file}: ${invalidArgument(parsed.error).error}`, { hint });
 }
 
 function parseJson(content: string): unknown {

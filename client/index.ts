@@ -10,6 +10,6 @@ export { openSession, type Session } from './session';
 export { showTask, type ShownTask } from './show';
 export { stopTask, type StoppedTask, type StopRequest } from './stop';
 export { decideTask, noteTask, reopenTask, setTaskStatus, updateTask } from './update';
-export { waitSettled, type AttemptKey, type Notify } from './wait';
+export { waitSettled, type AttemptKey, type Notify, type Settled } from './wait';
 export { watchTask, type WatchOptions, type WatchState } from './watch';
 export { explainTask, type Explanation, type PendingActivity } from './why';

@@ -32,6 +32,9 @@ export interface ListedTask {
   readonly startedAt: string;
 }
 
+/** Words of what an operator has to look at; `none` when the task needs nobody. */
+const ATTENTIONS = ['none', 'running', 'stopping', 'recovery', 'outcome', 'review', 'input', 'failed'];
+
 const LIMIT = 100;
 
 /** Lists this tenant's open tasks, the newest phase first; `truncated` says that there are more. */
@@ -61,6 +64,9 @@ export function listQuery(tenantId: string, filter: TaskFilter = {}): string {
   const { status, agent, attention, project, parent, host, query } = filter;
   if (status !== undefined && !taskStatus.safeParse(status).success) {
     refuse('INVALID_ARGUMENT', `the status must be one of ${taskStatus.options.join(', ')}`);
+  }
+  if (attention !== undefined && !ATTENTIONS.includes(attention)) {
+    refuse('INVALID_ARGUMENT', `the attention must be one of ${ATTENTIONS.join(', ')}`);
   }
   const phases = [WORKFLOW.task, WORKFLOW.dispatchTask, WORKFLOW.reopenTask].map(quoted).join(', ');
   const fields = { tenant: tenantId, status, agent, attention, project, parent, host };

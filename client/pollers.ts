@@ -1,4 +1,5 @@
 import { hostQueue, ORCHESTRATOR_QUEUE } from '../contract/names';
+import { errnoOf } from './outcome';
 import { call, type Session } from './session';
 
 /** Milliseconds after which a poller that was not seen again counts as gone: a poll itself takes up to a minute. */
@@ -18,7 +19,20 @@ export async function pollersOf(session: Session, queue: string, kind: keyof typ
   );
   return pollers
     .filter(({ lastAccessTime }) => Date.now() - Number(lastAccessTime?.seconds ?? 0) * 1_000 < FRESH_MS)
-    .map(({ identity }) => identity ?? 'unnamed');
+    .map(({ identity }) => identity ?? 'unnamed')
+    .filter((identity) => !isGone(identity, session.home.hostId));
+}
+
+/** Whether an identity names a worker of this host whose process is no more: the server lists it for minutes. */
+export function isGone(identity: string, hostId: string): boolean {
+  const [, pid, host] = /^perdure-(?:host|orchestrator) (\d+)@(.+)$/.exec(identity) ?? [];
+  if (pid === undefined || host !== hostId) return false;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return errnoOf(error) === 'ESRCH';
+  }
 }
 
 /** Sentences about the queues that a task of a host needs and that no worker polls. */

@@ -82,7 +82,8 @@ export async function ask<T>(session: Session, ms: number, work: (client: Client
     return await client.connection.withDeadline(Date.now() + ms, () => work(client));
   } catch (error) {
     const status = grpcStatus(error);
-    if (status?.code === GRPC.deadlineExceeded) refuse('WORKER_SILENT', 'no worker answered in time');
+    const isLate = status?.code === GRPC.deadlineExceeded || status?.code === GRPC.cancelled;
+    if (isLate) refuse('WORKER_SILENT', 'no worker answered in time');
     if (status?.code === GRPC.failedPrecondition) {
       refuse('WORKER_SILENT', `no worker can answer for this task (${status.details})`);
     }

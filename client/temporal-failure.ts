@@ -13,6 +13,8 @@ import { failure, failureCode, type Failure } from '../contract/failures';
 
 /** gRPC status codes that mean something to us. */
 export const GRPC = {
+  /** A server that gives up at the caller's deadline may reset the call before the caller's own clock says so. */
+  cancelled: 1,
   invalidArgument: 3,
   deadlineExceeded: 4,
   permissionDenied: 7,
@@ -67,6 +69,7 @@ function fromGrpc({ code, details }: { code: number; details: string }): Failure
   switch (code) {
     case GRPC.unavailable:
       return failure('TEMPORAL_UNREACHABLE', `the connection to the Temporal server was lost (${said})`);
+    case GRPC.cancelled:
     case GRPC.deadlineExceeded:
       return failure('TEMPORAL_UNREACHABLE', 'the Temporal server did not answer in time');
     case GRPC.permissionDenied:

@@ -9,6 +9,9 @@ import { taskHandle, type Session } from './session';
 /** What a waiting caller is told when the wait itself has trouble; each trouble once. */
 export type Notify = (note: string) => void;
 
+/** A settled result with the directory of the work, when it is known. */
+export type Settled = SettledResult & { readonly workspacePath?: string };
+
 /** Names an attempt of a task. */
 export interface AttemptKey {
   readonly taskId: string;
@@ -19,7 +22,7 @@ export interface AttemptKey {
  * Waits until an attempt has settled and answers its result (SR). It follows the close events of the task's runs, so
  * it costs nothing meanwhile, and it goes on for as long as the caller does, whatever server or worker does.
  */
-export async function waitSettled(session: Session, key: AttemptKey, notify: Notify): Promise<Outcome<SettledResult>> {
+export async function waitSettled(session: Session, key: AttemptKey, notify: Notify): Promise<Outcome<Settled>> {
   const followed = await outcomeOf(() => followAttempt(session, key, notify), key.taskId);
   if (!followed.success) return followed;
   const taskStatus = await queryTask(session, key.taskId).then(
@@ -78,13 +81,14 @@ export async function patiently<T>(work: () => Promise<T>, notify: Notify): Prom
 }
 
 /** The settled result of an attempt: a success only when the run completed and nothing speaks against it. */
-export function settle(taskId: string, attempt: Attempt, taskStatus: string | undefined): Outcome<SettledResult> {
+export function settle(taskId: string, attempt: Attempt, taskStatus: string | undefined): Outcome<Settled> {
   const common = {
     taskId,
     agentId: attempt.agentId,
     threadId: attempt.threadId,
     ...(attempt.executionResultId !== null && { executionResultId: attempt.executionResultId }),
     ...(taskStatus !== undefined && { taskStatus }),
+    ...(attempt.workspacePath !== null && { workspacePath: attempt.workspacePath }),
     ...(attempt.warnings.length > 0 && { warnings: attempt.warnings }),
   };
   if (attempt.outcome === 'completed' && attempt.code === null) {

@@ -5,7 +5,7 @@ import { whyQuery, type Why } from '../contract/task';
 import { describeTask, queryAttempts } from './record';
 import { ask, QUERY_MS, taskHandle, type Session } from './session';
 import { patiently, type Notify } from './wait';
-import { pendingActivities } from './why';
+import { pendingActivities, runningThread, waitOf, withPending } from './why';
 
 /** What a watcher sees of a task at one moment. */
 export interface WatchState {
@@ -40,7 +40,7 @@ export async function* watchTask(
   while (signal?.aborted !== true) {
     const run = await patiently(() => describeTask(session, taskId), notify);
     const progress = pendingActivities(run)[0]?.heartbeat;
-    const seen = JSON.stringify([run.runId, run.historyLength, progress]);
+    const seen = JSON.stringify([run.runId, run.historyLength, progress, waitOf(run)]);
     if (seen !== mark) {
       const state = await patiently(() => stateOf(session, taskId, run), notify);
       const text = JSON.stringify([state, progress]);
@@ -63,14 +63,15 @@ async function stateOf(session: Session, taskId: string, run: WorkflowExecutionD
     ask(session, QUERY_MS, () => handle.query(whyQuery)),
     queryAttempts(session, taskId, run.runId),
   ]);
-  return { taskId, ...pick(why), ...lastAttempt(attempts) };
+  return { taskId, ...pick(withPending(why, run)), ...lastAttempt(attempts, runningThread(run)) };
 }
 
 const pick = ({ status, phase, attention, sentence }: Why) => ({ status, phase, attention, sentence });
 
-function lastAttempt(attempts: Attempt[]): Pick<WatchState, 'attempt'> {
+function lastAttempt(attempts: Attempt[], running: string | undefined): Pick<WatchState, 'attempt'> {
   const last = attempts.at(-1);
   if (last === undefined) return {};
-  const { attemptId, number, mode, threadId, outcome, code } = last;
+  const { attemptId, number, mode, endedAt, outcome, code } = last;
+  const threadId = last.threadId ?? (endedAt === null ? (running ?? null) : null);
   return { attempt: { attemptId, number, mode, threadId, outcome, code } };
 }

@@ -1,4 +1,5 @@
 import { defaultPayloadConverter, type WorkflowExecutionDescription } from '@temporalio/client';
+import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
 import { whyQuery, type Why } from '../contract/task';
@@ -36,18 +37,23 @@ export async function explainTask(session: Session, taskId: string): Promise<Out
       hostId === undefined ? [] : missingPollers(session, hostId),
     ]);
     const activities = pendingActivities(run);
-    const blocking = await queryTask(session, taskId).then(
-      (task) => blockingFacts(session, task),
-      () => [],
-    );
+    const seen = withPending(why, run);
+    // A worker that did not answer the one query is not waited for with another.
+    const blocking = why.stale === true ? [] : await blockingFactsOf(session, taskId);
     return {
       taskId,
-      ...why,
-      facts: [...why.facts, ...blocking, ...activities.flatMap(failureFact), ...missing],
+      ...seen,
+      facts: [...seen.facts, ...blocking, ...activities.flatMap(failureFact), ...missing],
       activities,
     };
   }, taskId);
 }
+
+const blockingFactsOf = (session: Session, taskId: string): Promise<string[]> =>
+  queryTask(session, taskId).then(
+    (task) => blockingFacts(session, task),
+    () => [],
+  );
 
 const failureFact = ({ type, tries, lastFailure }: PendingActivity): string[] =>
   lastFailure === undefined ? [] : [`${type} is tried for the ${String(tries)}. time, last failure: ${lastFailure}`];
@@ -75,6 +81,43 @@ async function askWhy(
     facts: [`the workflow is ${run.status.name.toLowerCase()} since ${run.startTime.toISOString()}`],
     ...(stale && { stale }),
   };
+}
+
+/** Milliseconds that a worker has to take up a run before it counts as waited for. */
+const PICKUP_MS = 2_000;
+
+const runProviderOf = (run: WorkflowExecutionDescription) =>
+  run.raw.pendingActivities?.find(({ activityType }) => activityType?.name === 'runProvider');
+
+/** Whether a run is to be taken up and no worker of its host does so; `again` when one did before. */
+export function waitOf(run: WorkflowExecutionDescription): 'first' | 'again' | undefined {
+  const pending = runProviderOf(run);
+  if (STATES[pending?.state ?? 0] !== 'scheduled') return undefined;
+  const since = Number(pending?.scheduledTime?.seconds ?? 0) * 1_000;
+  if (Date.now() - since < PICKUP_MS) return undefined;
+  return pending?.lastWorkerIdentity ? 'again' : 'first';
+}
+
+/** Thread of the run that a task waits for, as its host last reported it. */
+export function runningThread(run: WorkflowExecutionDescription): string | undefined {
+  const beat = pendingActivities(run).find(({ type }) => type === 'runProvider')?.heartbeat;
+  const parsed = z.looseObject({ threadId: z.string() }).safeParse(beat);
+  return parsed.success ? parsed.data.threadId : undefined;
+}
+
+/** Corrects what a record says by what the server knows of the run: who waits for whom, and the thread. */
+export function withPending<T extends Why>(why: T, run: WorkflowExecutionDescription): T {
+  const thread = runningThread(run);
+  const facts = why.facts.map((fact) =>
+    fact === 'thread not known yet' && thread !== undefined ? `thread ${thread}` : fact,
+  );
+  const wait = waitOf(run);
+  if (why.attention !== 'running' || wait === undefined) return { ...why, facts };
+  const [attempt = 'The run'] = /^Attempt \d+ \(\w+\)/.exec(why.sentence) ?? [];
+  const host = run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.host) ?? '?';
+  const rest = wait === 'first' ? '; it has not started' : ' that follows it again';
+  const next = `a worker of host ${host} (perdure up, or perdure worker), or stop`;
+  return { ...why, facts, sentence: `${attempt} waits for a worker of host ${host}${rest}.`, next };
 }
 
 const STATES = ['unspecified', 'scheduled', 'started', 'cancel requested', 'paused', 'pause requested'];

@@ -6,6 +6,10 @@ import { errnoOf, messageOf, refuse } from './outcome';
 
 const run = promisify(execFile);
 
+const GIT_MS = 10_000;
+/** A caller does not wait longer than this for a mere warning. */
+const STATUS_MS = 5_000;
+
 /** A repository that a task works in, or null for a scratch one. */
 export interface ChosenWorkspace {
   readonly path: string | null;
@@ -17,15 +21,16 @@ export async function chooseWorkspace(named: string): Promise<ChosenWorkspace> {
   const directory = await realDirectory(resolve(named));
   const top = await topLevel(directory);
   if (!(await hasCommit(top))) refuse('WORKSPACE_NO_COMMIT', `the repository ${top} has no commit`);
-  const warnings = top === directory ? [] : [`${directory} is in the repository ${top}; the task works in all of it`];
-  return { path: top, warnings };
+  const wider = top === directory ? [] : [`${directory} is in the repository ${top}; the task works in all of it`];
+  return { path: top, warnings: [...wider, ...(await uncommitted(top))] };
 }
 
 /** The repository that a directory is in, when it has a commit; else a scratch one. */
 export async function defaultWorkspace(directory: string): Promise<ChosenWorkspace> {
   try {
     const top = await topLevel(await realpath(directory));
-    return { path: (await hasCommit(top)) ? top : null, warnings: [] };
+    if (await hasCommit(top)) return { path: top, warnings: await uncommitted(top) };
+    return { path: null, warnings: [`a scratch repository is used instead, because ${top} has no commit`] };
   } catch {
     return { path: null, warnings: [] };
   }
@@ -65,9 +70,20 @@ async function hasCommit(directory: string): Promise<boolean> {
   }
 }
 
-async function git(directory: string, args: string[]): Promise<string> {
+/** Warns of changes that a worktree of the last commit does not have; a status that takes too long is left out. */
+async function uncommitted(top: string): Promise<string[]> {
+  const warning = `uncommitted changes in ${top} are not in the task's worktree`;
+  try {
+    const status = ['--no-optional-locks', '-c', 'core.fsmonitor=false', 'status', '--porcelain'];
+    return (await git(top, status, STATUS_MS)) === '' ? [] : [warning];
+  } catch (error) {
+    return errnoOf(error) === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' ? [warning] : [];
+  }
+}
+
+async function git(directory: string, args: string[], timeout = GIT_MS): Promise<string> {
   // A caller's own GIT_DIR (a hook has one) would answer for another repository.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('GIT_')));
-  const options = { cwd: directory, env: { ...env, LC_ALL: 'C' }, timeout: 10_000 };
+  const options = { cwd: directory, env: { ...env, LC_ALL: 'C' }, timeout };
   return (await run('git', args, options)).stdout;
 }

@@ -11,6 +11,8 @@ const STEP_MS = 1_000;
 /** A note that was taken and not settled for this long is free again: its taker died. */
 const TAKEN_MS = 30_000;
 const TAKEN = '.taken';
+/** Until then the server has dropped the dead worker's polls; at once, it may hand the next try to one of them: lost. */
+const NEXT_TRY = '500 milliseconds';
 
 /** The part of a Temporal client that ends an activity from outside. */
 export interface ActivityFailer {
@@ -57,7 +59,7 @@ const isOfDeadWorker = (path: string): boolean => {
   return note.kind === 'found' && isSameProcess(note.value.worker) === 'dead';
 };
 
-/** Fails the activity of one dead worker, so that the server starts its next try at once. */
+/** Fails the activity of one dead worker, so that the server starts its next try soon. */
 async function settle(taken: string, path: string, client: ActivityFailer): Promise<void> {
   const note = readFollower(taken);
   if (note.kind !== 'found' || isSameProcess(note.value.worker) !== 'dead') {
@@ -65,7 +67,7 @@ async function settle(taken: string, path: string, client: ActivityFailer): Prom
     return;
   }
   const message = 'the worker that followed this run is gone';
-  const gone = ApplicationFailure.create({ message, type: 'worker_gone', nextRetryDelay: '1 millisecond' });
+  const gone = ApplicationFailure.create({ message, type: 'worker_gone', nextRetryDelay: NEXT_TRY });
   try {
     await client.activity.fail(note.value.activity, gone);
   } catch (error) {

@@ -1,10 +1,13 @@
 /** The present moment in milliseconds since 1970: the one clock that all processes here share. */
 export const now = (): number => Date.now();
 
-/** The value that so much of a list is not above, `part` between 0 and 1. */
+/** The value that so much of a list is not above, `part` between 0 and 1; between two values it lies in proportion. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+  const position = (sorted.length - 1) * part;
+  const below = sorted[Math.floor(position)] ?? Number.NaN;
+  const above = sorted[Math.ceil(position)] ?? Number.NaN;
+  return below + (above - below) * (position % 1);
 }
 
 export interface Summary {

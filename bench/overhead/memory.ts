@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { processesOn } from '../../scripts/stage/processes';
 import { round, summary, type Summary } from './figures';
@@ -49,7 +50,10 @@ export async function measureMemory(tasks: Tasks, workerPid: number, signal: Abo
 }
 
 async function runnerPages(directory: string): Promise<Pages> {
-  const text = await readFile(join(directory, 'runner.json'), 'utf8');
+  const file = join(directory, 'runner.json');
+  // The runner writes it when the provider runs, so the stamp may be there first.
+  let text = '';
+  while (text === '') text = await readFile(file, 'utf8').catch(() => sleep(20, ''));
   return pagesOf(runnerSchema.parse(JSON.parse(text)).runner.pid);
 }
 

@@ -41,15 +41,32 @@ describe('eventLines', () => {
 describe('auditLines', () => {
   const attempt = {
     ...{ attemptId: uuid, number: 1, mode: 'start', threadId: uuid, spawns: 1, workspacePath: '/home/w' },
-    ...{ startedAt: '2027-01-01T00:00:00.000Z', endedAt: null, outcome: null, code: null, exit: null },
+    ...{
+      requestedAt: '2027-01-01T00:00:00.000Z',
+      startedAt: '2027-01-01T00:00:00.000Z',
+      endedAt: null,
+      outcome: null,
+      code: null,
+      exit: null,
+    },
   } as unknown as AuditedAttempt;
 
   it('fits a terminal and says where the work is', () => {
     const ended = { ...attempt, endedAt: '2027-01-01T00:00:01.000Z', outcome: 'failed', code: 'time_budget' } as const;
     const exit = { code: null, signal: 'SIGTERM', forced: false };
-    const lines = auditLines({ taskId: 'T', attempts: [attempt, { ...ended, exit }], receipts: [] }, plain);
+    const lines = auditLines(
+      {
+        taskId: 'T',
+        attempts: [
+          { ...attempt, startedAt: null },
+          { ...ended, exit },
+        ],
+        receipts: [],
+      },
+      plain,
+    );
     expect(lines).toEqual([
-      '#1 start running, spawns 1, 2027-01-01T00:00:00.000Z',
+      '#1 start running, spawns 1, asked for 2027-01-01T00:00:00.000Z',
       `  attempt ${uuid}  thread ${uuid}`,
       '  work /home/w',
       '#1 start failed (time_budget), exit SIGTERM, spawns 1, 2027-01-01T00:00:00.000Z to 2027-01-01T00:00:01.000Z',
