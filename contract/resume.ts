@@ -1,7 +1,8 @@
 import { defineSignal } from '@temporalio/workflow';
 import { z } from 'zod';
 import type { RunReport } from './activities';
-import { limitsSchema, policySchema } from './run';
+import { failureCode } from './failures';
+import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, usageSchema } from './run';
 import { id } from './text';
 
 /** Schema of the order that a host gets for one attempt (`RunOrder`). */
@@ -16,6 +17,30 @@ export const runOrderSchema = z.strictObject({
   policy: policySchema,
   limits: limitsSchema,
 });
+
+/** Reads a host's report: known fields only, because a host may be newer or older; null when it is none. */
+export function readReport(given: unknown, at: string): RunReport | null {
+  const moment = z.iso.datetime();
+  const schema = z.object({
+    outcome: runOutcome,
+    code: failureCode.nullable().catch('RUN_FAILED'),
+    error: z.string().nullable().catch(null),
+    threadId: z.string().nullable().catch(null),
+    codexHome: z.string().nullable().catch(null),
+    workspacePath: z.string().nullable().catch(null),
+    cliVersion: z.string().nullable().catch(null),
+    observation: observationSchema.nullable().catch(null),
+    threadUsage: usageSchema.nullable().catch(null),
+    exit: exitSchema.nullable().catch(null),
+    startedAt: moment.nullable().catch(null),
+    endedAt: moment.catch(at),
+    spawns: z.int().catch(0),
+    strays: z.int().catch(0),
+    warnings: z.array(z.string()).catch([]),
+  });
+  const parsed = schema.safeParse(given);
+  return parsed.success ? parsed.data : null;
+}
 
 /** What `resumeCodex` is asked: the order, and the host that has the thread. */
 export const resumeInputSchema = z.strictObject({ order: runOrderSchema, hostId: id });

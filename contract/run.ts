@@ -5,7 +5,7 @@ import { incidentSchema } from './incident';
 import { NO_RELATIONS, relationsSchema } from './relation';
 import { receiptSchema } from './receipt';
 import { taskSchema, request } from './task';
-import { id, instant, line, text } from './text';
+import { id, instant, line, text, threadId } from './text';
 
 /** Bytes of an observation that a record keeps; the whole of a longer one stays with the run (SR17). */
 export const OBSERVATION_BYTES = 32 * 1024;
@@ -66,7 +66,7 @@ export const observationSchema = z.strictObject({
 });
 export type Observation = z.infer<typeof observationSchema>;
 
-const exitSchema = z.strictObject({
+export const exitSchema = z.strictObject({
   code: z.int().nullable(),
   signal: z.string().nullable(),
   /** Whether the runner had to go beyond the first signal. */
@@ -143,7 +143,7 @@ export type Stop = z.input<typeof stopSchema>;
 
 export const reopenSchema = z.strictObject({
   ...request,
-  threadId: line(200).optional(),
+  threadId: z.string().regex(threadId, { error: 'is no thread id (a UUID)' }).optional(),
   replaceThread: z.boolean().default(false),
 });
 export type Reopen = z.input<typeof reopenSchema>;

@@ -7,7 +7,8 @@ export const TITLE_CHARACTERS = 1_000;
 export const DESCRIPTION_BYTES = 256 * 1024;
 const OUTCOME_BYTES = 16 * 1024;
 const NOTE_BYTES = 16 * 1024;
-const STRUCTURE_BYTES = 16 * 1024;
+/** Bytes of metadata and of context, as JSON. */
+export const STRUCTURE_BYTES = 16 * 1024;
 /** Bytes of a record's content in JSON: with its history of the task it stays below the server's 2 MB of a payload. */
 export const RECORD_BYTES = 1_000_000;
 

@@ -22,6 +22,15 @@ export function cutUtf8(text: string, max: number): string {
   return text.slice(0, end);
 }
 
+/** Makes any text storable and at most `units` UTF-16 units long, on a character edge. */
+export function bounded(given: string, units: number): string {
+  const storable = given.replaceAll('\u0000', ' ').replaceAll(LONE_SURROGATES, '\ufffd');
+  const kept = storable.slice(0, units);
+  return storable.length > units && HIGH_SURROGATE_LAST.test(kept) ? kept.slice(0, -1) : kept;
+}
+
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+const HIGH_SURROGATE_LAST = /[\ud800-\udbff]$/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
@@ -58,6 +67,9 @@ export const id = z
   .refine((value) => value.trim() === value && !value.startsWith('-'), {
     error: 'begins or ends with a blank, or begins with a dash',
   });
+
+/** A thread of Codex: a UUID. */
+export const threadId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** A moment as ISO 8601 in UTC, milliseconds included. */
 export const instant = z.iso.datetime();

@@ -18,6 +18,11 @@ export async function failOrphan(input: OrphanInput): Promise<Verdict> {
   return verdict;
 }
 
+/** Whether the host proves that an attempt's executor lives. */
+export async function isExecutorAlive(attempt: Attempt): Promise<boolean> {
+  return (await judge(attempt)).liveness === 'alive';
+}
+
 async function judge(attempt: Attempt | null): Promise<Verdict> {
   if (attempt === null) return { liveness: 'dead', evidence: ['no run was ever started for it'] };
   const { attemptId, threadId, codexHome, hostId, outcome, endedAt } = attempt;

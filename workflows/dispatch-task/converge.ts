@@ -1,4 +1,4 @@
-import { ParentClosePolicy, executeChild, uuid4 } from '@temporalio/workflow';
+import { currentUpdateInfo, ParentClosePolicy, executeChild, uuid4, workflowInfo } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { orphanWorkflowId } from '../../contract/names';
 import type { Verdict } from '../../contract/orphan';
@@ -6,6 +6,7 @@ import { failOrphan } from '../fail-orphan';
 import { dispatchTask, notDispatchable, refuseDispatch, type Dispatch } from '../task-record/dispatching';
 import type { DispatchRule } from '../task-record/handlers';
 import { readRelations } from '../task-record/relations';
+import { attemptIdFor } from '../task-record/attempt-id';
 import { now, type TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
 import { currentAttempt, failOrphaned } from '../task-record/settling';
@@ -27,14 +28,24 @@ export function convergeOrphan(record: TaskRecord): DispatchRule {
       return refuseDispatch({ ...record.carried.task, status: 'failed' }, dispatch);
     },
     async accept(dispatch) {
+      const attemptId = attemptIdOf(dispatch);
       if (isOrphan() && !isConverging) {
         isConverging = true;
         await converge(record, dispatch).finally(() => (isConverging = false));
       }
       const relations = await readRelations(record);
-      return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId: uuid4(), at: now(), relations }));
+      return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId, at: now(), relations }));
     },
   };
+}
+
+/**
+ * The id of the attempt that a dispatch makes. It follows from the request, so that an operator's reset of the workflow
+ * comes to the same attempt and the fence holds; a request id of a person's own making only counts for this task.
+ */
+function attemptIdOf({ requestId }: Dispatch): string {
+  const request = requestId ?? currentUpdateInfo()?.id;
+  return request === undefined ? uuid4() : attemptIdFor(workflowInfo().workflowId, request);
 }
 
 /** Proves the executor dead and fails the task; anything else leaves it as it is, and the dispatch is refused as live. */

@@ -16,12 +16,13 @@ const { queueReceipt } = proxyActivities<ReceiptActivities>({
 export async function queueResultReceipt(record: TaskRecord): Promise<void> {
   const attempt = currentAttempt(record.carried);
   if (attempt === undefined) return;
-  const { workflowId, runId } = workflowInfo();
+  // Without the run: a phase that an operator resets has the same result under another run id.
+  const { workflowId } = workflowInfo();
   const { attemptId } = attempt;
   const order = {
     receiptId: `result:${attemptId}`,
     attemptId,
-    resultRef: `temporal:${workflowId}:${runId}:${attemptId}`,
+    resultRef: `temporal:${workflowId}:${attemptId}`,
   };
   try {
     const receipt = await queueReceipt(order);

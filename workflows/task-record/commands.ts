@@ -1,14 +1,16 @@
-import { failure } from '../../contract/failures';
+import { failure, type Failure } from '../../contract/failures';
 import type { Carried } from '../../contract/run';
 import {
   RECORD_BYTES,
   recordLength,
+  STRUCTURE_BYTES,
   type noteSchema,
   type Task,
   type TaskAnswer,
   type taskUpdateSchema,
 } from '../../contract/task';
 import type { z } from 'zod';
+import { bounded, threadId } from '../../contract/text';
 import { append, type Step } from './transitions';
 
 /** What a caller is told of the task that its request changed. */
@@ -20,7 +22,7 @@ export const answerOf = (task: Task, warnings: string[] = []): TaskAnswer => ({
 });
 
 /** A summary as it stands in a list: never blank, bounded. */
-export const boundedSummary = (text: string): string => text.trim().slice(0, 1_000) || '(no text)';
+export const boundedSummary = (text: string): string => bounded(text.trim(), 1_000) || '(no text)';
 
 /** Warns of a result id that the engine never issued for this task (TR10). */
 export function resultWarnings(carried: Carried, executionResultId: string | undefined): string[] {
@@ -28,6 +30,19 @@ export function resultWarnings(carried: Carried, executionResultId: string | und
   const isKnown = carried.attempts.some((attempt) => attempt.executionResultId === executionResultId);
   return isKnown || carried.archived.attempts > 0 ? [] : [`no run of this task has the result ${executionResultId}`];
 }
+
+/** A merged context must stay within its bound, with room for what a run binds, and name a thread that can be one. */
+function refuseContext({ id: taskId, context }: Task): Failure | null {
+  const { thread_id: thread } = context;
+  if (thread !== undefined && !(typeof thread === 'string' && (thread.trim() === '' || threadId.test(thread)))) {
+    return failure('INVALID_ARGUMENT', 'context.thread_id is no thread id (a UUID)', { taskId });
+  }
+  if (JSON.stringify(context).length <= STRUCTURE_BYTES - RUN_BINDING_BYTES) return null;
+  return failure('INVALID_ARGUMENT', 'the whole context would be too long', { taskId });
+}
+
+/** Bytes of a context that are kept for the thread and the run. */
+const RUN_BINDING_BYTES = 512;
 
 const tooLarge = (task: Task) =>
   failure('INVALID_ARGUMENT', `the task would take more than ${String(RECORD_BYTES)} bytes`, { taskId: task.id });
@@ -42,6 +57,8 @@ export function updateTask(carried: Carried, update: z.output<typeof taskUpdateS
     context: { ...carried.task.context, ...context },
   };
   if (recordLength(task) > RECORD_BYTES) return tooLarge(task);
+  const wrong = refuseContext(task);
+  if (wrong !== null) return wrong;
   const names = [...Object.keys(given), ...(context === undefined ? [] : ['context'])].sort();
   if (names.length === 0) return failure('INVALID_ARGUMENT', 'the update names no field', { taskId: task.id });
   const next = append(

@@ -11,8 +11,12 @@ interface DecideAnswer {
   readonly status: string;
 }
 
-/** The incident that a decision has to answer, if one is open. */
-export const openIncident = (carried: Carried) => carried.incidents.findLast(({ decidedAt }) => decidedAt === null);
+/** The incident that a decision has to answer: the last attempt's executor died, and nobody has decided what follows. */
+export const openIncident = ({ incidents, attempts }: Carried) =>
+  incidents.findLast(
+    ({ code, subject, decidedAt }) =>
+      code === 'interrupted_owner' && subject === attempts.at(-1)?.attemptId && decidedAt === null,
+  );
 
 /** Answers a review or an open incident (RV7, RC-14, RC-15). */
 export function decide(carried: Carried, decision: Decision, at: string): Step<DecideAnswer> {

@@ -5,6 +5,7 @@ import type { Attempt, Carried, DispatchAnswer, dispatchSchema, reopenSchema, Ru
 import { refuseDependencies, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
 import { asEarlier } from './window';
+import { threadId } from '../../contract/text';
 import { isTerminal, transit, type Step, type Stamp } from './transitions';
 
 export type Dispatch = z.output<typeof dispatchSchema>;
@@ -18,10 +19,10 @@ export interface Claim {
   readonly relations: Relations;
 }
 
-/** The stored thread of a task, when there is a usable one (TR5). */
+/** The stored thread of a task, when there is a usable one (TR5): anything but a thread id would be a workflow id of no thread. */
 export function boundThread(task: Task): string | null {
   const thread = task.context.thread_id;
-  return typeof thread === 'string' && thread.trim() !== '' ? thread : null;
+  return typeof thread === 'string' && threadId.test(thread) ? thread : null;
 }
 
 /** Checks 4 to 7 of a dispatch, in the order of the specification; null means it may go on. */
@@ -74,7 +75,7 @@ export function dispatchTask(carried: Carried, claim: Claim): Step<DispatchAnswe
   }
   const mode = MODE[task.status] ?? 'start';
   const claimed = transit(
-    carried,
+    { ...carried, stop: null },
     { to: 'in_progress', summary: `dispatched to ${dispatch.agentId} (${mode})`, detail: detailOf(mode, claim) },
     { at, actor: dispatch.actor },
   );
@@ -100,7 +101,9 @@ function beginAttempt(carried: Carried, mode: RunMode, claim: Claim): Carried {
     context: { ...context, run_id: attemptId, ...(threadId !== null && { thread_id: threadId }) },
   };
   const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task }, mode, claim)];
-  return { ...carried, task, attempts, intent: { kind: 'run', attemptId, isHandedOver: false, relations } };
+  // A decision to run again settles what was open about earlier attempts (RC-15).
+  const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? claim.at }));
+  return { ...carried, task, attempts, incidents, intent: { kind: 'run', attemptId, isHandedOver: false, relations } };
 }
 
 function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }: Claim): Attempt {
@@ -169,7 +172,8 @@ export function reopenTask(carried: Carried, { at }: Pick<Stamp, 'at'>): Carried
   const bound = boundThread(task);
   const thread = bound === null || reopen.replaceThread ? (reopen.threadId ?? bound) : bound;
   const reopened = transit(
-    { ...carried, intent: null },
+    // A stop that came in between is for the run that follows, if one does.
+    { ...carried, intent: null, stop: then === null ? null : carried.stop },
     {
       to: 'in_progress',
       summary: 'reopened',

@@ -1,6 +1,6 @@
 import { setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
-import type { Failure } from '../../contract/failures';
+import { failure, type Failure } from '../../contract/failures';
 import { incidentsQuery } from '../../contract/incident';
 import * as run from '../../contract/run';
 import * as task from '../../contract/task';
@@ -14,7 +14,7 @@ import { setStatus } from './status-change';
 import { requestStop } from './stopping';
 import { isRefusal } from './transitions';
 import { command, update } from './update-handler';
-import { whyOf } from './view';
+import { isSettling, whyOf } from './view';
 
 /** How a phase takes a dispatch. */
 export interface DispatchRule {
@@ -55,8 +55,15 @@ function updateRule(record: TaskRecord) {
 
 /** A phase that already executes the task takes no dispatch (DS4, DS15). */
 function refuseDispatch(record: TaskRecord): DispatchRule {
-  return {
-    check: () => notDispatchable(record.carried.task),
-    accept: () => refuse(notDispatchable(record.carried.task)),
+  const refusal = () => {
+    const { task, attempts } = record.carried;
+    if (!isSettling(attempts.at(-1))) return notDispatchable(task);
+    const error = 'the result of the last run is being recorded';
+    return failure('TASK_NOT_DISPATCHABLE', error, {
+      hint: 'Try again in a moment.',
+      retryable: true,
+      taskId: task.id,
+    });
   };
+  return { check: refusal, accept: () => refuse(refusal()) };
 }

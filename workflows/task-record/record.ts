@@ -1,5 +1,5 @@
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { failure, invalidArgument } from '../../contract/failures';
+import { failure, invalidArgument, type Failure } from '../../contract/failures';
 import type { PhaseType } from '../../contract/names';
 import { newCarried, phaseInputSchema, type PhaseInput } from '../../contract/new-task';
 import { hasRelations, NO_RELATIONS } from '../../contract/relation';
@@ -92,10 +92,19 @@ export class TaskRecord {
   }
 }
 
+/**
+ * Bad input of a caller ends the workflow at once. A record that was carried over is never given up: a plain error fails
+ * the workflow task, which is tried again until a worker can read it.
+ */
+function unreadable(input: object, refusal: Failure): never {
+  if ('carried' in input) throw new Error(`the record that was carried over cannot be read: ${refusal.error}`);
+  return refuse(refusal);
+}
+
 /** Opens the record that a phase was started with; bad input ends the workflow at once. */
 export function openRecord(phase: PhaseType, input: PhaseInput): TaskRecord {
   const parsed = phaseInputSchema.safeParse(input);
-  if (!parsed.success) return refuse(invalidArgument(parsed.error));
+  if (!parsed.success) return unreadable(input, invalidArgument(parsed.error));
   const given = parsed.data;
   if ('carried' in given) return new TaskRecord(phase, given.carried);
   const carried = newCarried(given.create);

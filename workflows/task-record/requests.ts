@@ -28,12 +28,12 @@ function canonical(value: unknown): string {
 }
 
 /** 64 bits of FNV-1a as hex: enough to tell two requests of one id apart, and plain code for the sandbox. */
-function fnv1a(text: string): string {
+export function fnv1a(text: string): string {
   let hash = 0xcbf29ce484222325n;
   for (const character of text) {
     hash = BigInt.asUintN(64, (hash ^ BigInt(character.codePointAt(0) ?? 0)) * 0x100000001b3n);
   }
-  return hash.toString(16);
+  return hash.toString(16).padStart(16, '0');
 }
 
 /** The first answer of a repeated request; a refusal when its id was used with other content (GN10). */
@@ -41,10 +41,14 @@ export function recall(carried: Carried, request: Request, digest: string): { an
   const known = carried.requests.find(({ id }) => id === request.requestId);
   if (known === undefined || request.requestId === undefined) return null;
   if (known.digest === digest) return { answer: known.answer };
-  return failure('REQUEST_CONFLICT', `request ${request.requestId} was answered before and asked something else`, {
+  return requestConflict(carried, request);
+}
+
+/** Refuses an id that another request has. */
+export const requestConflict = (carried: Carried, { requestId = '' }: Request): Failure =>
+  failure('REQUEST_CONFLICT', `request ${requestId} was sent before and asked something else`, {
     taskId: carried.task.id,
   });
-}
 
 /** Remembers what a request was answered. */
 export function remember(carried: Carried, request: Request, entry: { digest: string; answer: Answer }): Carried {

@@ -3,6 +3,7 @@ import type { Incident } from '../../contract/incident';
 import { FAILURES } from '../../contract/failures';
 import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
 import type { Receipt } from '../../contract/receipt';
+import { bounded } from '../../contract/text';
 import { transit } from './transitions';
 
 /** Who the engine's own transitions are recorded for. */
@@ -34,13 +35,14 @@ function usageOf(carried: Carried, report: RunReport): Usage | null {
 
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
 export function settle(carried: Carried, report: RunReport, at: string): Carried {
-  const { outcome, code, error, threadId, warnings, ...rest } = report;
+  const { outcome, code, threadId, warnings, ...rest } = report;
+  const error = report.error === null ? null : bounded(report.error, 1_000);
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   const thread = threadId ?? attempt.threadId;
   const ended = amendAttempt(carried, {
     ...rest,
-    warnings: warnings.slice(0, 20).map((warning) => warning.slice(0, 500)),
+    warnings: warnings.slice(0, 20).map((warning) => bounded(warning, 500)),
     outcome,
     code,
     error,
@@ -72,7 +74,7 @@ function conclude(carried: Carried, { outcome, code, error, warnings }: RunRepor
     const detail = { type: 'interrupted', reason: 'user_stop', ...about };
     return transit(carried, { to: 'interrupted', summary: 'stopped by a user', detail, executionResultId }, stamp);
   }
-  const fields = { failureReason: `${code ?? 'RUN_FAILED'}: ${error ?? FAILURES.RUN_FAILED.hint}` };
+  const fields = { failureReason: bounded(`${code ?? 'RUN_FAILED'}: ${error ?? FAILURES.RUN_FAILED.hint}`, 2_000) };
   const detail = { type: 'failed', ...about };
   return transit(carried, { to: 'failed', summary: 'the run failed', detail, fields, executionResultId }, stamp);
 }
@@ -86,25 +88,30 @@ export function concludeByCriteria(carried: Carried, criteria: CriterionResult[]
   const stamp = { at, actor: attempt.actor };
   const unmet = criteria.filter(({ met }) => !met);
   if (unmet.length === 0) {
-    const fields = { result: attempt.observation?.text.slice(0, 4_000).trim() || 'completed' };
+    const fields = { result: bounded(attempt.observation?.text ?? '', 4_000).trim() || 'completed' };
     const detail = { type: 'completed', attemptId: attempt.attemptId, criteriaMet: criteria.length };
     const to = judged.task.requireReview ? 'review' : 'completed';
     const summary = `${to}, ${String(criteria.length)} acceptance criteria met`;
     return transit(judged, { to, summary, detail, fields, executionResultId }, stamp);
   }
-  const error = `not met: ${unmet.map(({ command }) => command).join('; ')}`.slice(0, 1_000);
+  const error = bounded(`not met: ${unmet.map(({ command }) => command).join('; ')}`, 1_000);
   const failed = amendAttempt(judged, { code: 'CRITERIA_NOT_MET', error });
   const detail = { type: 'failed', attemptId: attempt.attemptId, code: 'CRITERIA_NOT_MET' };
   const fields = { failureReason: `CRITERIA_NOT_MET: ${error}` };
   return transit(failed, { to: 'failed', summary: 'acceptance not met', detail, fields, executionResultId }, stamp);
 }
 
-/** Appends an incident about the last attempt; a record keeps the last hundred (RC-11). */
+/** Incidents that a record keeps; each stays in the history of its phase (RC-11). */
+const KEPT_INCIDENTS = 20;
+
+/** Appends an incident about the last attempt. */
 export function addIncident(carried: Carried, incident: Pick<Incident, 'code' | 'at' | 'evidence'>): Carried {
   const subject = currentAttempt(carried)?.attemptId ?? '';
   const id = `incident:${incident.code}:${subject}`;
   if (carried.incidents.some((known) => known.id === id)) return carried;
-  return { ...carried, incidents: [...carried.incidents, { id, subject, decidedAt: null, ...incident }].slice(-100) };
+  const evidence = incident.evidence.slice(0, 10).map((each) => bounded(each, 500));
+  const entry = { ...incident, id, subject, evidence, decidedAt: null };
+  return { ...carried, incidents: [...carried.incidents, entry].slice(-KEPT_INCIDENTS) };
 }
 
 /** Notes that a receipt of the last attempt is in the store. */
@@ -115,7 +122,7 @@ export function addReceipt(carried: Carried, receipt: Receipt): Carried {
 
 /** Fails a task whose executor is proven gone (OR2), on behalf of whoever dispatched it. */
 export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: string; actor: string }): Carried {
-  const reason = `no_executor: no run executes this task any more (${evidence.join('; ')})`.slice(0, 2_000);
+  const reason = bounded(`no_executor: no run executes this task any more (${evidence.join('; ')})`, 2_000);
   const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? stamp.at }));
   return transit(
     { ...carried, incidents },

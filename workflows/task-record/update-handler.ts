@@ -5,7 +5,7 @@ import { invalidArgument, type Failure } from '../../contract/failures';
 import type { Carried } from '../../contract/run';
 import { now, type TaskRecord } from './record';
 import { refuse } from './refusal';
-import { digestOf, recall, remember } from './requests';
+import { digestOf, recall, remember, requestConflict } from './requests';
 import { isRefusal, type Step } from './transitions';
 
 type RequestSchema = z.ZodType<{ requestId?: string | undefined }>;
@@ -26,7 +26,7 @@ export function update<S extends RequestSchema, A extends object>(
   definition: UpdateDefinition<A, [z.input<S>]>,
   rule: UpdateRule<S, A>,
 ): void {
-  const inFlight = new Map<string, Promise<A>>();
+  const inFlight = new Map<string, { digest: string; answer: Promise<A> }>();
   const answerOnce = async (input: z.output<S>): Promise<A> => {
     // An operator's cancellation of the workflow is a stop of the run, and never loses a request that was accepted.
     const answer = await CancellationScope.nonCancellable(() => rule.accept(input));
@@ -41,8 +41,10 @@ export function update<S extends RequestSchema, A extends object>(
     if (known !== null) return Promise.resolve('answer' in known ? (known.answer as A) : refuse(known));
     const { requestId } = input;
     if (requestId === undefined) return answerOnce(input);
-    const answer = inFlight.get(requestId) ?? answerOnce(input).finally(() => inFlight.delete(requestId));
-    inFlight.set(requestId, answer);
+    const flying = inFlight.get(requestId);
+    if (flying !== undefined) return flying.answer;
+    const answer = answerOnce(input).finally(() => inFlight.delete(requestId));
+    inFlight.set(requestId, { digest: digestOf(definition.name, input), answer });
     return answer;
   };
   const validator = (raw: z.input<S>): void => {
@@ -50,7 +52,10 @@ export function update<S extends RequestSchema, A extends object>(
     if (!parsed.success) refuse(invalidArgument(parsed.error));
     const known = recall(record.carried, parsed.data, digestOf(definition.name, parsed.data));
     if (known !== null && isRefusal(known)) refuse(known);
-    if (known !== null || inFlight.has(parsed.data.requestId ?? '')) return;
+    if (known !== null) return;
+    const flying = inFlight.get(parsed.data.requestId ?? '');
+    if (flying?.digest === digestOf(definition.name, parsed.data)) return;
+    if (flying !== undefined) refuse(requestConflict(record.carried, parsed.data));
     const refusal = rule.check(parsed.data);
     if (refusal !== null) refuse(refusal);
   };

@@ -9,10 +9,12 @@ import { currentAttempt } from './settling';
 /** What an operator has to look at, in one word; `none` when the task needs nobody. */
 export type Attention = 'none' | 'running' | 'stopping' | 'recovery' | 'outcome' | 'review' | 'input' | 'failed';
 
-export const isRunning = ({ intent }: Carried): boolean => intent !== null;
+/** Whether a run executes the task, or is about to: a reopening that only rests is none. */
+export const isRunning = ({ intent }: Carried): boolean =>
+  intent !== null && (intent.kind === 'run' || intent.then !== null);
 
 /** A run has ended and its receipt and criteria are still being seen to. */
-const isSettling = (attempt: Attempt | undefined): boolean =>
+export const isSettling = (attempt: Attempt | undefined): boolean =>
   attempt !== undefined && attempt.outcome !== null && attempt.settledAt === null;
 
 /** Judges what a task needs from its record alone. */

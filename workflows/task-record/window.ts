@@ -1,9 +1,10 @@
 import type { ArchivedEntry } from '../../contract/activities';
 import type { Attempt, Carried } from '../../contract/run';
+import { bounded, utf8Length } from '../../contract/text';
 
 /** What a record keeps of its past; it lets twice as much gather before it moves the rest to the store. */
 const KEPT_ACTIVITIES = 200;
-const KEPT_ACTIVITY_CHARACTERS = 128 * 1024;
+const KEPT_ACTIVITY_BYTES = 128 * 1024;
 const KEPT_ATTEMPTS = 20;
 /** Characters of an earlier attempt's observation that stay in the record; its own phase has the whole. */
 const EXCERPT = 500;
@@ -21,7 +22,7 @@ export function overflowOf({ task, attempts }: Carried): Overflow | null {
   const isSmall =
     activities.length <= 2 * KEPT_ACTIVITIES &&
     attempts.length <= 2 * KEPT_ATTEMPTS &&
-    lengthOf(activities) <= 2 * KEPT_ACTIVITY_CHARACTERS;
+    lengthOf(activities) <= 2 * KEPT_ACTIVITY_BYTES;
   if (isSmall) return null;
   const oldActivities = activities.slice(0, firstKept(activities));
   const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS);
@@ -42,11 +43,11 @@ export function overflowOf({ task, attempts }: Carried): Overflow | null {
   };
 }
 
-const lengthOf = (value: unknown): number => JSON.stringify(value).length;
+const lengthOf = (value: unknown): number => utf8Length(JSON.stringify(value));
 
 /** Index of the first entry that stays: the last ones that fit both bounds. */
 function firstKept(activities: Carried['task']['activities']): number {
-  let room = KEPT_ACTIVITY_CHARACTERS;
+  let room = KEPT_ACTIVITY_BYTES;
   const earliest = Math.max(0, activities.length - KEPT_ACTIVITIES);
   for (let index = activities.length - 1; index >= earliest; index -= 1) {
     room -= lengthOf(activities[index]);
@@ -57,10 +58,11 @@ function firstKept(activities: Carried['task']['activities']): number {
 
 /** An attempt as it is kept once another one has begun. */
 export function asEarlier(attempt: Attempt): Attempt {
-  const { observation, criteria } = attempt;
+  const { observation, criteria, warnings } = attempt;
   return {
     ...attempt,
-    observation: observation === null ? null : { ...observation, text: observation.text.slice(0, EXCERPT) },
-    criteria: criteria.map((criterion) => ({ ...criterion, output: '' })),
+    observation: observation === null ? null : { ...observation, text: bounded(observation.text, EXCERPT) },
+    criteria: criteria.map((criterion) => ({ ...criterion, command: bounded(criterion.command, 80), output: '' })),
+    warnings: warnings.slice(0, 3).map((warning) => bounded(warning, 200)),
   };
 }
