@@ -1,6 +1,8 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Outcome } from '../contract/failures';
 import { stopSchema, stopUpdate } from '../contract/run';
-import { outcomeOf } from './outcome';
+import { stopLostRun } from './lost-run';
+import { outcomeOf, toFailure } from './outcome';
 import { queryAttempts, queryTask } from './record';
 import { sendUpdate } from './send-update';
 import type { Session } from './session';
@@ -25,7 +27,13 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
   const { taskId, reason } = request;
   return outcomeOf(async () => {
     const request = stopSchema.parse({ actor: session.actor, reason });
-    await sendUpdate(session, taskId, { definition: stopUpdate, request });
+    try {
+      await sendUpdate(session, taskId, { definition: stopUpdate, request });
+    } catch (error) {
+      const lost = isClosed(error) ? (await queryAttempts(session, taskId)).at(-1) : undefined;
+      if (lost === undefined || !(await stopLostRun(session, lost))) throw error;
+      return { taskId, attemptId: lost.attemptId, stopped: true as const };
+    }
     const running = (await queryAttempts(session, taskId)).at(-1);
     const ended =
       running === undefined
@@ -44,3 +52,7 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
     };
   }, taskId);
 }
+
+/** Whether a request was refused because an operator has ended the task's workflow from outside. */
+const isClosed = (error: unknown): boolean =>
+  error instanceof WorkflowNotFoundError && toFailure(error)?.code === 'TASK_TERMINAL';

@@ -5,7 +5,7 @@ import { whyQuery, type Why } from '../contract/task';
 import { describeTask, queryAttempts } from './record';
 import { ask, QUERY_MS, taskHandle, type Session } from './session';
 import { patiently, type Notify } from './wait';
-import { pendingActivities, runningThread, waitOf, withPending } from './why';
+import { isOpen, pendingActivities, runningThread, waitOf, withPending } from './why';
 
 /** What a watcher sees of a task at one moment. */
 export interface WatchState {
@@ -53,8 +53,7 @@ export async function* watchTask(
 }
 
 function isAtRest({ phase, attention }: WatchState, run: WorkflowExecutionDescription): boolean {
-  const isOpen = run.status.name === 'RUNNING' || run.status.name === 'CONTINUED_AS_NEW';
-  return !isOpen || (phase === 'task' && attention !== 'running' && attention !== 'stopping');
+  return !isOpen(run) || (phase === 'task' && attention !== 'running' && attention !== 'stopping');
 }
 
 async function stateOf(session: Session, taskId: string, run: WorkflowExecutionDescription): Promise<WatchState> {

@@ -105,8 +105,26 @@ export function runningThread(run: WorkflowExecutionDescription): string | undef
   return parsed.success ? parsed.data.threadId : undefined;
 }
 
+/** Whether a task's chain goes on; only somebody from outside, or bad input at creation, ends it. */
+export const isOpen = ({ status }: WorkflowExecutionDescription): boolean =>
+  status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW';
+
+/** What can be said of a task whose workflow was ended: the record is from before, and its agent may still work. */
+function closed<T extends Why>(why: T, run: WorkflowExecutionDescription): T {
+  const how = `${run.status.name.toLowerCase()} at ${run.closeTime?.toISOString() ?? 'an unknown time'}`;
+  const wasRunning = why.attention === 'running' || why.attention === 'stopping';
+  return {
+    ...why,
+    sentence: `The workflow of the task was ${how}; what follows is from before.`,
+    attention: 'closed',
+    next: wasRunning ? 'perdure stop on its host ends what may still run' : 'nothing: the workflow takes no requests',
+    facts: [`it said then: ${why.sentence}`, ...why.facts],
+  };
+}
+
 /** Corrects what a record says by what the server knows of the run: who waits for whom, and the thread. */
 export function withPending<T extends Why>(why: T, run: WorkflowExecutionDescription): T {
+  if (!isOpen(run)) return closed(why, run);
   const thread = runningThread(run);
   const facts = why.facts.map((fact) =>
     fact === 'thread not known yet' && thread !== undefined ? `thread ${thread}` : fact,

@@ -1,0 +1,39 @@
+import { taskWorkflowId } from '../../contract/names';
+import { CountedProvider } from '../helpers/counted-provider';
+import { DevServer, until } from '../helpers/dev-server';
+import { Machine } from '../helpers/machine';
+
+jest.setTimeout(120_000);
+
+describe('a task whose workflow an operator terminated in mid-run', () => {
+  let server: DevServer;
+  let machine: Machine;
+  let provider: CountedProvider;
+
+  beforeAll(async () => {
+    server = await DevServer.start();
+    machine = await Machine.make(server);
+    provider = new CountedProvider(machine.home.path);
+    await machine.startWorker('all', { PERDURE_CODEX_BIN: provider.program });
+  });
+  afterAll(async () => {
+    await machine.dispose();
+    await server.stop();
+  });
+
+  it('is not shown as running, and its agent can still be stopped', async () => {
+    const env = { PERDURE_CODEX_BIN: provider.program };
+    await machine.begin(['task', 'create', '--id', 'X-1', '--title', 'Go'], { env });
+    await machine.begin(['dispatch', 'X-1'], { env });
+    await machine.nextRun();
+    await until(() => provider.living().length > 0);
+    const workflowId = taskWorkflowId({ tenantId: 'default', taskId: 'X-1' });
+    await server.client.workflow.getHandle(workflowId).terminate('by mistake');
+
+    expect(await machine.begin(['why', 'X-1'])).toMatchObject({ status: 0, attention: 'closed' });
+    expect(provider.living()).toHaveLength(1);
+    expect(await machine.begin(['stop', 'X-1'])).toMatchObject({ status: 0, stopped: true });
+    expect(provider.living()).toEqual([]);
+    expect(await machine.begin(['stop', 'X-1'])).toMatchObject({ status: 1, code: 'TASK_TERMINAL' });
+  });
+});
