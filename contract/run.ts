@@ -11,7 +11,6 @@ import { id, instant, line, text, threadId } from './text';
 export const OBSERVATION_BYTES = 32 * 1024;
 
 export const sandboxMode = z.enum(['read-only', 'workspace-write', 'danger-full-access']);
-export type SandboxMode = z.infer<typeof sandboxMode>;
 
 /** Limits of one attempt, in milliseconds and bytes. */
 export const limitsSchema = z.strictObject({

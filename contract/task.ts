@@ -50,7 +50,6 @@ export const workspaceSchema = z.strictObject({
   /** Absolute path of the repository; null means a scratch repository in the host's home. */
   path: z.string().nullable(),
 });
-export type Workspace = z.infer<typeof workspaceSchema>;
 
 /** Commands that must exit 0 in the workspace before the product itself calls a task completed. */
 export const acceptance = z.array(line(4_000)).max(20);

@@ -69,8 +69,11 @@ function quietRuntime(): void {
   });
 }
 
-/** Warnings of the SDK that tell of nothing wrong: a host worker runs no workflows, a server may end before we do. */
-const HARMLESS = ['No workflows registered', 'shutdown_worker rpc errored'];
+/**
+ * Warnings of the SDK that tell of nothing wrong: a host worker runs no workflows, a server may end before we do, and a
+ * run that another worker has taken over answers twice.
+ */
+const HARMLESS = ['No workflows registered', 'shutdown_worker rpc errored', 'Activity not found on completion'];
 
 /** A worker that ends hands its runs over by failing their activities. */
 const isHandOver = (meta: LogEntry['meta']): boolean => {
