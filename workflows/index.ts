@@ -1,3 +1,5 @@
+import './zod-config';
+
 export { dispatchTask } from './dispatch-task/dispatch-task';
 export { failOrphan } from './fail-orphan';
 export { reopenTask } from './reopen-task';
