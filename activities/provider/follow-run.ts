@@ -1,9 +1,11 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { RunOrder } from '../../contract/activities';
 import { watchDirectory } from './directory-watch';
 import { executorState, type ExecutorState } from './executor-state';
 import { endOrphan } from './orphan-ending';
+import { isSameProcess } from './process-identity';
+import { RunClock, sharedClockMs } from './run-clock';
 import type { OutputFollower } from './output-follower';
 import type { Escalation } from './process-ending';
 import type { FollowContext } from './provider-deps';
@@ -21,7 +23,8 @@ import { SilenceLimits } from './silence-limits';
 const LOOK_MS = 250;
 const LIVENESS_MS = 1_000;
 const BEAT_MS = 2_000;
-const BURST_BYTES = 16 * 1024 * 1024;
+/** Between two bursts are the beats and the look at a cancellation, so one takes less than a second of small events. */
+const BURST_BYTES = 2 * 1024 * 1024;
 /** Longest that an executor of unknown liveness is followed beyond its deadline. */
 const UNKNOWN_MS = 60_000;
 
@@ -42,9 +45,10 @@ export interface RunEnd {
 /** Follows one attempt to its end; it reads, and writes nothing but a stop, so any number may follow. */
 export class RunFollower {
   private readonly startedMs: number;
+  private readonly clock: RunClock;
   private readonly silence: SilenceLimits;
-  private livenessAt = 0;
-  private beatAt = Date.now();
+  private livenessAt = -LIVENESS_MS;
+  private beatAt = performance.now();
   private isThreadTold = false;
   private timesGone = 0;
   private cancellation: { error: unknown } | undefined;
@@ -56,6 +60,9 @@ export class RunFollower {
       runner.kind === 'found'
         ? Date.parse(runner.value.startedAt)
         : (statSync(paths.claim, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    const startedClockMs = runner.kind === 'found' ? runner.value.startedClockMs : undefined;
+    const ranMs = startedClockMs === undefined ? Date.now() - this.startedMs : sharedClockMs() - startedClockMs;
+    this.clock = new RunClock(Math.max(ranMs, 0));
     this.silence = new SilenceLimits(order.limits, Date.now());
   }
 
@@ -70,7 +77,8 @@ export class RunFollower {
     });
     try {
       for (;;) {
-        if (this.cancellation !== undefined) throw this.cancellation.error;
+        this.throwIfCancelled();
+        this.clock.look();
         const exit = readExit(paths);
         if (exit.kind === 'found') return await this.end(exit.value, []);
         const isAtEnd = await output.read(BURST_BYTES);
@@ -86,9 +94,22 @@ export class RunFollower {
   }
 
   private async end(exit: ExitRecord | null, warnings: string[]): Promise<RunEnd> {
-    await this.run.output.finish();
-    const runner = readRunner(this.run.paths);
+    const { output, paths } = this.run;
+    while (!(await output.read(BURST_BYTES))) {
+      this.throwIfCancelled();
+      await this.beat();
+    }
+    output.finish();
+    const runner = readRunner(paths);
+    if (exit !== null && exit.startedAt !== null && !existsSync(paths.stdout)) {
+      // An exit code alone says nothing about a run whose words are lost.
+      return { exit: null, startedAt: exit.startedAt, warnings: [...warnings, 'its run directory was deleted'] };
+    }
     return { exit, startedAt: runner.kind === 'found' ? runner.value.startedAt : null, warnings };
+  }
+
+  private throwIfCancelled(): void {
+    if (this.cancellation !== undefined) throw this.cancellation.error;
   }
 
   private async activeMs(): Promise<number> {
@@ -101,9 +122,9 @@ export class RunFollower {
     const hasThread = events.threadIds.length > 0;
     // The server takes the first beat at once and the next ones much later, so the first one waits for the thread.
     const isNews = hasThread && !this.isThreadTold;
-    if (!isNews && Date.now() - this.beatAt < BEAT_MS) return;
+    if (!isNews && performance.now() - this.beatAt < BEAT_MS) return;
     this.isThreadTold = hasThread;
-    this.beatAt = Date.now();
+    this.beatAt = performance.now();
     context.heartbeat({
       offset,
       threadId: events.threadIds[0] ?? null,
@@ -120,14 +141,14 @@ export class RunFollower {
       const reason = this.silence.check(output.events, await this.activeMs(), Date.now());
       if (reason !== null) requestStop(paths, reason);
     }
-    if (Date.now() - this.livenessAt < LIVENESS_MS) return null;
+    if (performance.now() - this.livenessAt < LIVENESS_MS) return null;
     const state = executorState(paths, order.attemptId);
     // A process that forks while it is looked for may be missed once, so gone counts when seen twice in a row.
     this.timesGone = state.kind === 'gone' ? this.timesGone + 1 : 0;
-    if (state.kind !== 'gone') this.livenessAt = Date.now();
+    if (state.kind !== 'gone') this.livenessAt = performance.now();
     if (this.timesGone > 1) return this.endGone();
     if (state.kind === 'orphaned') return this.guardOrphan(state);
-    if (state.kind === 'unknown' && Date.now() > this.startedMs + order.limits.timeMs + UNKNOWN_MS) {
+    if (state.kind === 'unknown' && this.clock.look() > order.limits.timeMs + UNKNOWN_MS) {
       return this.end(null, [`its end could not be proven: ${state.evidence.join('; ')}`]);
     }
     return null;
@@ -143,11 +164,11 @@ export class RunFollower {
   /** Does the dead runner's duties: limits, stop, and the strays of a provider that ended. */
   private async guardOrphan(state: ExecutorState & { kind: 'orphaned' }): Promise<RunEnd | null> {
     const { paths, order, output, escalation } = this.run;
-    const { provider, marked } = state;
+    const { provider } = state;
     const orphan = { paths, attemptId: order.attemptId, provider };
-    const hasProviderEnded = provider !== null && !marked.some(({ pid }) => pid === provider.pid);
+    const hasProviderEnded = provider !== null && isSameProcess(provider) === 'dead';
     const isStopped = pendingStop(paths) !== null;
-    const isLate = Date.now() >= this.startedMs + order.limits.timeMs;
+    const isLate = this.clock.look() >= order.limits.timeMs;
     const isLoud = output.offset > order.limits.outputBytes;
     if (!hasProviderEnded && !isStopped && !isLate && !isLoud) return null;
     const { forced, strays } = await endOrphan(orphan, escalation);

@@ -1,5 +1,6 @@
 // Import-light on purpose: the runner loads this.
 import { readdirSync, readFileSync } from 'node:fs';
+import { errorCode } from './thrown';
 import { identityOf, processRow, ps, type ProcessIdentity, type ProcessRow } from './process-identity';
 
 const isMac = process.platform === 'darwin';
@@ -22,6 +23,28 @@ function tryLook<T>(look: () => T): T | undefined {
 function environmentHolds(pid: number, mark: string): boolean {
   const environment = tryLook(() => readFileSync(`/proc/${String(pid)}/environ`, 'latin1'));
   return environment !== undefined && `\0${environment}`.includes(`\0${mark}\0`);
+}
+
+function isUnreadableAndOurs(pid: number): boolean {
+  try {
+    readFileSync(`/proc/${String(pid)}/environ`);
+    return false;
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes(errorCode(error))) return false;
+  }
+  // Such a process's folder belongs to root; its status still tells whose it is.
+  const [, uid] = /^Uid:\s+(\d+)/m.exec(tryLook(() => readFileSync(`/proc/${String(pid)}/status`, 'utf8')) ?? '') ?? [];
+  return uid !== undefined && Number(uid) === process.getuid?.();
+}
+
+/** Session leaders of our own user, begun after `first`, that hide their environment: whether marked is unknown. */
+export function hiddenSince(first: ProcessIdentity): ProcessIdentity[] {
+  if (isMac) return [];
+  return processTable()
+    .filter(({ pid, session, isZombie }) => pid === session && !isZombie)
+    .filter(({ startTime }) => Number(startTime) >= Number(first.startTime))
+    .filter(({ pid }) => isUnreadableAndOurs(pid))
+    .map(({ pid, startTime }) => ({ ...first, pid, startTime }));
 }
 
 /** `ps -E` prints the environment behind the command, blank separated; good for values without blanks. */

@@ -44,9 +44,8 @@ export class OutputFollower {
     return false;
   }
 
-  /** Takes what is left when the provider has ended. */
-  async finish(): Promise<void> {
-    await this.read(Infinity);
+  /** Takes a last line without an end, when all is read and the provider has ended. */
+  finish(): void {
     this.reader.end();
   }
 

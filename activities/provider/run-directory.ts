@@ -35,6 +35,8 @@ export interface RunnerRecord {
   readonly runner: ProcessIdentity;
   readonly provider: ProcessIdentity;
   readonly startedAt: string;
+  /** The same moment by the clock that `sharedClockMs` reads. */
+  readonly startedClockMs?: number;
 }
 
 export interface SpawnError {

@@ -7,13 +7,15 @@ const SLEPT_MS = 10_000;
 /** Judges a provider's silence by its own output: a running tool is allowed to be silent, however long. */
 export class SilenceLimits {
   private lookedAt: number;
-  private excusedUntil = 0;
+  private excusedUntil: number;
 
   constructor(
     private readonly limits: Pick<Limits, 'inactivityMs' | 'startMs'>,
     now: number,
   ) {
     this.lookedAt = now;
+    // Silence counts only while it is watched: before that, the machine may have slept.
+    this.excusedUntil = now;
   }
 
   /** Reason to end the run now, or null; all moments in epoch milliseconds. */

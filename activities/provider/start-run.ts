@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { failureCode } from '../../contract/failures';
+import { RUNNER_MARK } from '../../contract/marks';
 import { cliVersion } from './cli-version';
 import { codexArguments } from './codex-command';
 import { findCodex } from './codex-binary';
 import { replaceFile } from './durable-file';
+import { isTaken, runsByMarks } from './executor-state';
+import { markedProcesses } from './marked-processes';
 import { errorCode, errorMessage } from './thrown';
 import { ESCALATION, type ProviderDeps } from './provider-deps';
 import { codexHomeOf, providerEnvironment } from './provider-environment';
@@ -13,6 +17,9 @@ import { launchRunner } from './runner-process';
 import { pendingStop, type RunPaths, type RunRequest } from './run-directory';
 
 const TRIES = 3;
+const LOOK_MS = 50;
+/** How long a runner that another worker keeps waiting is waited for; a further one is harmless. */
+const PATIENCE_MS = 60_000;
 
 /** Makes the workspace and writes down what the runner is asked to do. */
 async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<void> {
@@ -35,8 +42,21 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
   replaceFile(paths.request, JSON.stringify(request), { isDurable: false });
 }
 
+/** Whether the attempt runs already, or was taken meanwhile, whatever became of the files that say so. */
+async function isInOtherHands(paths: RunPaths, attemptId: string): Promise<boolean> {
+  const until = Date.now() + PATIENCE_MS;
+  while (Date.now() < until) {
+    if (isTaken(paths) || runsByMarks(attemptId)) return true;
+    // One without a child waits for its worker, or ends with it.
+    if (markedProcesses(RUNNER_MARK, attemptId).length === 0) return false;
+    await sleep(LOOK_MS);
+  }
+  return false;
+}
+
 /** Has the attempt taken by a runner; gives a report instead when it is refused before any runner took it. */
 export async function startRun(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<RunReport | null> {
+  if (await isInOtherHands(paths, order.attemptId)) return null;
   if (pendingStop(paths) !== null) {
     return refusedReport(order, { outcome: 'stopped', code: 'user_stopped', error: 'it was stopped before it began' });
   }

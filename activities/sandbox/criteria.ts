@@ -1,7 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ATTEMPT_MARK } from '../../contract/marks';
 import type { CriterionResult } from '../../contract/run';
+import { endMarked } from '../provider/process-ending';
+import { workMark } from './left-overs';
 
 /** Longest run of one check, in milliseconds (CK-15). */
 const CHECK_MS = 10 * 60_000;
@@ -17,9 +20,12 @@ const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
 /** Runs one acceptance command in a workspace, in a process group of its own that ends with it. */
 export async function checkCriterion(command: string, workspace: string): Promise<CriterionResult> {
   const { PATH, HOME, LANG, TMPDIR, USER, SHELL } = process.env;
+  const mark = workMark('check', workspace, command);
+  // A worker that was killed leaves its check running: two at once would disturb each other.
+  await endMarked(mark);
   const child = spawn('/bin/sh', ['-c', command], {
     cwd: workspace,
-    env: { PATH, HOME, LANG, TMPDIR, USER, SHELL },
+    env: { PATH, HOME, LANG, TMPDIR, USER, SHELL, [ATTEMPT_MARK]: mark },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

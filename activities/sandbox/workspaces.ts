@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, renameSync } from 'node:fs';
+import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FailureCode } from '../../contract/failures';
 import { taskWorkflowId, type TaskKey } from '../../contract/names';
-import { git } from './git';
+import { errorCode } from '../provider/thrown';
+import { markedGit, type Git } from './git';
+import { endTidily, workMark } from './left-overs';
+import { takeMakerLock, type MakerLock } from './maker-lock';
+import { addWorktree, exists, isDirectory } from './worktree';
+
+const TRIES = 3;
 
 /** A workspace that cannot be had, with the code that says why. */
 export class WorkspaceError extends Error {
@@ -39,11 +46,11 @@ export function createWorkspaces(home: string): Workspaces {
     pathOf,
     async ensure(task, repository) {
       const path = pathOf(task);
-      const isMade = await exists(`${path}.made`);
-      if (isMade && !(await exists(path))) {
+      const wasMade = await exists(`${path}.made`);
+      if (wasMade && !(await exists(path))) {
         throw new WorkspaceError('workspace_missing', `the workspace ${path} is gone`);
       }
-      if (!isMade) await make(path, nameOf(task), repository);
+      if (!wasMade) await makeOnce({ path, branch: `perdure/${nameOf(task)}`, repository });
       return realpath(path);
     },
   };
@@ -56,14 +63,33 @@ function nameOf(task: TaskKey): string {
   return `${readable.slice(0, 40) || 'task'}-${digest}`;
 }
 
-/** Makes a workspace; the mark beside it is written last, so one that a crash left half made is made anew. */
-async function make(path: string, name: string, repository: string | null): Promise<void> {
+interface Wish {
+  readonly path: string;
+  readonly branch: string;
+  readonly repository: string | null;
+}
+
+const making = new Map<string, Promise<void>>();
+
+/** Callers in this process share one making; other processes are kept apart by the lock beside the path. */
+async function makeOnce(wish: Wish): Promise<void> {
+  const current = making.get(wish.path) ?? make(wish).finally(() => making.delete(wish.path));
+  making.set(wish.path, current);
+  await current;
+}
+
+const isMade = (path: string): boolean => existsSync(`${path}.made`);
+
+async function make(wish: Wish): Promise<void> {
+  const { path } = wish;
+  const mark = workMark('workspace', path);
   try {
     await mkdir(join(path, '..'), { recursive: true, mode: 0o700 });
-    if (repository === null) await makeScratch(path);
-    else await addWorktree(path, `perdure/${name}`, repository);
-    await writeFile(`${path}.made.new`, JSON.stringify({ repository }), { mode: 0o600, flush: true });
-    await rename(`${path}.made.new`, `${path}.made`);
+    for (let tries = 1; !isMade(path); tries += 1) {
+      const contest = { isDone: () => isMade(path), endFormer: () => endTidily(mark) };
+      const lock = await takeMakerLock(`${path}.maker`, contest);
+      if (lock !== null) await makeUnder(lock, wish, { mark, tries });
+    }
   } catch (error) {
     if (error instanceof WorkspaceError) throw error;
     const message = error instanceof Error ? error.message : String(error);
@@ -73,33 +99,56 @@ async function make(path: string, name: string, repository: string | null): Prom
   }
 }
 
-async function makeScratch(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true });
+interface Making {
+  readonly mark: string;
+  readonly tries: number;
+}
+
+/** Makes a workspace; the mark beside it is written last, so one that a crash left half made is made anew. */
+async function makeUnder(lock: MakerLock, wish: Wish, { mark, tries }: Making): Promise<void> {
+  const { path, branch, repository } = wish;
+  // A maker that was frozen meanwhile must not take away what another one made.
+  const guard = (): void => {
+    if (!lock.isHeld() || isMade(path)) throw new Error('another process makes it');
+  };
+  const git = markedGit(mark, guard);
+  try {
+    if (repository !== null && !(await isDirectory(repository))) {
+      throw new WorkspaceError('workspace_missing', `the repository ${repository} is gone or is not a directory`);
+    }
+    await clear(path, guard);
+    if (repository === null) await makeScratch(git, path);
+    else await addWorktree(git, { path, branch, repository }, tries - 1);
+    if (!lock.isHeld()) return;
+    await writeFile(`${path}.made.new`, JSON.stringify({ repository }), { mode: 0o600, flush: true });
+    await rename(`${path}.made.new`, `${path}.made`);
+  } catch (error) {
+    // What was left running, or another maker, may have come between: then it is tried again.
+    if (error instanceof WorkspaceError || (lock.isHeld() && tries >= TRIES)) throw error;
+    if (lock.isHeld()) await endTidily(mark);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Takes away what is half made. */
+async function clear(path: string, guard: () => void): Promise<void> {
+  const discarded = `${path}.discarded`;
+  await rm(discarded, { recursive: true, force: true });
+  // Nothing may come between the look and the move, and deleting a large tree takes long.
+  guard();
+  try {
+    renameSync(path, discarded);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return;
+    throw error;
+  }
+  await rm(discarded, { recursive: true, force: true });
+}
+
+async function makeScratch(git: Git, path: string): Promise<void> {
   await mkdir(path, { mode: 0o700 });
   await git(path, 'init', '--quiet');
   const author = ['-c', 'user.name=perdure', '-c', 'user.email=perdure@localhost'];
   await git(path, ...author, 'commit', '--quiet', '--allow-empty', '-m', 'Begin');
-}
-
-async function addWorktree(path: string, branch: string, repository: string): Promise<void> {
-  if (!(await isDirectory(repository))) {
-    throw new WorkspaceError('workspace_missing', `the repository ${repository} is gone or is not a directory`);
-  }
-  const add = () => git(repository, 'worktree', 'add', '--quiet', '-B', branch, path, 'HEAD');
-  await rm(path, { recursive: true, force: true });
-  // Git still knows a worktree whose directory is gone; only then has it to be told, which takes as long as the rest.
-  await add().catch(async () => {
-    await git(repository, 'worktree', 'prune');
-    await rm(path, { recursive: true, force: true });
-    await add();
-  });
-}
-
-const exists = (path: string): Promise<boolean> => stat(path).then(() => true, isAbsent);
-const isDirectory = (path: string): Promise<boolean> => stat(path).then((entry) => entry.isDirectory(), isAbsent);
-
-/** Absent is an answer; a path that cannot be looked at is an error. */
-function isAbsent(error: NodeJS.ErrnoException): false {
-  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return false;
-  throw error;
 }

@@ -1,8 +1,9 @@
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOnce, syncDirectory, type Read } from '../../activities/provider/durable-file';
 import { endMarked } from '../../activities/provider/process-ending';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../../activities/provider/process-identity';
+import { sharedClockMs } from '../../activities/provider/run-clock';
 import {
   pendingStop,
   readRequest,
@@ -34,7 +35,7 @@ const NOTHING_RAN = {
 };
 
 function recordSpawn(paths: RunPaths, request: RunRequest, at: string): void {
-  const descriptor = openSync(paths.ledger, 'a', 0o600);
+  const descriptor = openSync(paths.ledger, 'ax', 0o600);
   writeSync(descriptor, `${JSON.stringify({ at, command: request.command })}\n`);
   fsyncSync(descriptor);
   closeSync(descriptor);
@@ -71,11 +72,16 @@ function obstacle(paths: RunPaths, request: Read<RunRequest>, termination: Abort
   return spawnError === null ? null : { spawnError };
 }
 
-/** Starts the provider, its ledger entry first. */
-async function spawnOnce(paths: RunPaths, request: RunRequest, at: string): Promise<ProviderProcess | SpawnError> {
+/** Starts the provider, its ledger entry first; `taken` when another runner has one in the ledger. */
+async function spawnOnce(
+  paths: RunPaths,
+  request: RunRequest,
+  at: string,
+): Promise<ProviderProcess | SpawnError | 'taken'> {
   try {
     recordSpawn(paths, request, at);
   } catch (error) {
+    if (errorCode(error) === 'EEXIST') return 'taken';
     return { code: errorCode(error), message: errorMessage(error), subject: 'command' };
   }
   return startProvider(paths, request);
@@ -96,6 +102,8 @@ function recordRunner(path: string, record: RunnerRecord): void {
  */
 export async function runAttempt(paths: RunPaths, termination: AbortSignal): Promise<void> {
   const runner = ownIdentity();
+  // A claim may have been deleted; what a runner left behind it is as good.
+  if ([paths.ledger, paths.runner, paths.exit].some((path) => existsSync(path))) return;
   if (!createOnce(paths.claim, JSON.stringify(runner))) return;
   const finish = (exit: Partial<ExitRecord>): Promise<void> =>
     persist(paths.exit, { ...NOTHING_RAN, spawnError: null, endedAt: now(), ...exit });
@@ -107,14 +115,16 @@ export async function runAttempt(paths: RunPaths, termination: AbortSignal): Pro
   }
   const request = read.value;
   const startedAt = now();
+  const startedClockMs = sharedClockMs();
   const provider = await spawnOnce(paths, request, startedAt);
+  if (provider === 'taken') return;
   if ('subject' in provider) {
     await finish({ spawnError: provider });
     return;
   }
   const identity = identify(provider, runner);
-  recordRunner(paths.runner, { runner, provider: identity, startedAt });
-  const run = { paths, request, provider, identity, startedAt, termination };
+  recordRunner(paths.runner, { runner, provider: identity, startedAt, startedClockMs });
+  const run = { paths, request, provider, identity, termination };
   const { reason, stopReason, forced, noted } = await superviseProvider(run);
   const { code, signal } = await provider.ended;
   const strays = await endMarked(request.attemptId, noted());

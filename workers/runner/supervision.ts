@@ -4,18 +4,20 @@ import { watchDirectory } from '../../activities/provider/directory-watch';
 import { familyOf, markedProcesses } from '../../activities/provider/marked-processes';
 import { escalate, type StopSignal } from '../../activities/provider/process-ending';
 import type { ProcessIdentity } from '../../activities/provider/process-identity';
+import { RunClock } from '../../activities/provider/run-clock';
 import { pendingStop, type ExitRecord, type RunPaths, type RunRequest } from '../../activities/provider/run-directory';
 import { ATTEMPT_MARK } from '../../contract/marks';
 import type { ProviderProcess } from './provider-process';
 
 const LOOK_MS = 250;
+/** How often the family is noted: a child that drops the mark and its parent is found by an earlier parent link. */
+const NOTE_MS = 2_000;
 
 export interface Supervised {
   readonly paths: RunPaths;
   readonly request: RunRequest;
   readonly provider: ProviderProcess;
   readonly identity: ProcessIdentity;
-  readonly startedAt: string;
   readonly termination: AbortSignal;
 }
 
@@ -26,11 +28,11 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-function causeToEnd({ paths, request, startedAt, termination }: Supervised): Cause {
+function causeToEnd({ paths, request, termination }: Supervised, ranMs: number): Cause {
   const stopReason = pendingStop(paths);
   if (stopReason !== null) return { reason: 'stop', stopReason };
   if (termination.aborted) return { reason: 'stop', stopReason: 'terminated' };
-  if (Date.now() >= Date.parse(startedAt) + request.timeMs) return { ...NO_CAUSE, reason: 'deadline' };
+  if (ranMs >= request.timeMs) return { ...NO_CAUSE, reason: 'deadline' };
   const printed = sizeOf(paths.stdout) + sizeOf(paths.stderr);
   return printed > request.outputBytes ? { ...NO_CAUSE, reason: 'output_limit' } : NO_CAUSE;
 }
@@ -61,8 +63,15 @@ export async function superviseProvider(run: Supervised) {
 
   let cause = NO_CAUSE;
   let forced = false;
+  let notedAtMs = 0;
+  const clock = new RunClock();
   while (!provider.hasEnded()) {
-    cause = causeToEnd(run);
+    const ranMs = clock.look();
+    if (ranMs - notedAtMs >= NOTE_MS) {
+      notedAtMs = ranMs;
+      note();
+    }
+    cause = causeToEnd(run, ranMs);
     if (cause.reason !== null) {
       forced = await escalate(send, provider.hasEnded, request.escalation);
       break;

@@ -1,5 +1,5 @@
 import { CancelledFailure } from '@temporalio/common';
-import { readdirSync } from 'node:fs';
+import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signalProcess } from '../../../activities/provider/process-ending';
@@ -155,5 +155,48 @@ describe('an attempt that loses a process', () => {
     await expect(run).rejects.toBeInstanceOf(CancelledFailure);
     expect(isSameProcess(provider)).toBe('alive');
     expect(probeRun(host.deps, { attemptId: order.attemptId, threadId: null, codexHome: null }).liveness).toBe('alive');
+  });
+
+  it('is adopted, never started again, when somebody deletes its claim in mid-run', async () => {
+    const order = host.order([thread(), { sleep: 1_500 }, say('once'), done()]);
+    const run = runProvider(host.deps, order);
+    await running(order);
+    rmSync(host.paths(order).claim);
+    expect(await runProvider(host.deps, order)).toMatchObject({ outcome: 'completed', spawns: 1 });
+    expect(await run).toMatchObject({ outcome: 'completed', spawns: 1 });
+    expect(starts()).toBe(1);
+  });
+
+  it('is not started again while it runs when somebody deletes its whole directory', async () => {
+    const order = host.order([thread(), { sleep: 1_500 }, say('once'), done()]);
+    const first = runProvider(host.deps, order).catch(() => undefined);
+    const { provider } = await running(order);
+    rmSync(host.paths(order).directory, { recursive: true });
+    const report = await runProvider(host.deps, order);
+    expect(report).toMatchObject({ outcome: 'interrupted_owner', warnings: ['its run directory was deleted'] });
+    expect(isSameProcess(provider)).toBe('dead');
+    expect(starts()).toBe(1);
+    await first;
+  });
+
+  it('keeps a provider that dropped its mark when the runner is killed', async () => {
+    const script = join(host.workspace, 'markless');
+    const event = (value: object) => `echo '${JSON.stringify(value)}'`;
+    const start = event({ type: 'thread.started', thread_id: THREAD });
+    const inner = `${start}; sleep 4; ${event({ type: 'turn.completed' })}`;
+    writeFileSync(script, `#!/bin/sh\ncat > inner <<'END'\n${inner}\nEND\nexec env -i PATH="$PATH" sh inner\n`);
+    chmodSync(script, 0o700);
+    const order = host.order([]);
+    const run = runProvider({ ...host.deps, env: { ...host.deps.env, PERDURE_CODEX_BIN: script } }, order);
+    const { runner, provider } = await until(() => {
+      const record = readRunner(host.paths(order));
+      return record.kind === 'found' && record.value;
+    });
+    await sleep(500);
+    expect(markedProcesses('PERDURE_ATTEMPT_ID', order.attemptId)).toEqual([]);
+    kill(runner);
+    await sleep(2_000);
+    expect(isSameProcess(provider)).toBe('alive');
+    expect(await run).toMatchObject({ outcome: 'completed', spawns: 1 });
   });
 });

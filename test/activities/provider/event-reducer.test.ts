@@ -58,6 +58,8 @@ describe('events of a run', () => {
   it('count what is not readable, and let blank lines be (P16)', () => {
     expect(reduced('a log line', '', '  ', '{"broken":', '5', '{}')).toMatchObject({ unreadable: 4, events: 0 });
     expect(reduced({ type: 'something.new', x: 1 })).toMatchObject({ unreadable: 0, events: 1 });
+    expect(reduced('{"type":"something.new","x', '[{"type":"error"}]')).toMatchObject({ unreadable: 2, events: 0 });
+    expect(reduced(' {"x":1, "type":"turn.completed"}\r').terminal).toEqual({ kind: 'completed' });
   });
 
   it('stay bounded when there are very many threads, tools and notices', () => {

@@ -35,4 +35,12 @@ describe('limits of silence', () => {
     expect(silence.check(begun(), 0, 3_618_000)).toBeNull();
     expect(silence.check(begun(), 0, 3_620_000)).toBe('inactive');
   });
+
+  it('do not count the time before anybody watched', () => {
+    const silence = new SilenceLimits(LIMITS, 3_600_000);
+    expect(silence.check(begun(), 0, 3_600_250)).toBeNull();
+    expect(silence.check(begun(), 0, 3_609_000)).toBeNull();
+    expect(silence.check(begun(), 0, 3_618_000)).toBeNull();
+    expect(silence.check(begun(), 0, 3_620_000)).toBe('inactive');
+  });
 });

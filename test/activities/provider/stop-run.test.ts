@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { identityOf } from '../../../activities/provider/process-identity';
+import { identityOf, isSameProcess } from '../../../activities/provider/process-identity';
 import { probeRun } from '../../../activities/provider/probe-run';
+import { readRunner } from '../../../activities/provider/run-directory';
 import { runProvider } from '../../../activities/provider/run-provider';
 import { stopRun } from '../../../activities/provider/stop-run';
 import { threadHolder } from '../../../activities/provider/thread-lock';
@@ -41,6 +42,19 @@ describe('stop of a run', () => {
       exit: { forced: true },
     });
     expect(probe(order.attemptId).liveness).toBe('dead');
+  });
+
+  it('ends the provider of a runner that hangs (US-10)', async () => {
+    const order = host.order([thread(), { sleep: 600_000 }]);
+    const run = runProvider(host.deps, order);
+    const { runner, provider } = await until(() => {
+      const record = readRunner(host.paths(order));
+      return record.kind === 'found' && record.value;
+    });
+    process.kill(runner.pid, 'SIGSTOP');
+    expect(await stopRun(host.deps, { attemptId: order.attemptId, reason: 'user' })).toEqual({ ended: true });
+    expect(isSameProcess(provider)).toBe('dead');
+    expect(await run).toMatchObject({ outcome: 'stopped', spawns: 1 });
   });
 });
 

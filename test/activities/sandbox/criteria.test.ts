@@ -1,4 +1,7 @@
+import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { workMark } from '../../../activities/sandbox/left-overs';
+import { ATTEMPT_MARK } from '../../../contract/marks';
 import { checkCriterion } from '../../../activities/sandbox/criteria';
 
 describe('an acceptance criterion', () => {
@@ -32,5 +35,19 @@ describe('an acceptance criterion', () => {
     process.env.FOO_SECRET = 's3cr3t';
     expect((await check('env')).output).not.toContain('s3cr3t');
     delete process.env.FOO_SECRET;
+  });
+
+  it('ends the same check of a worker that was killed, and no other one', async () => {
+    const leave = (command: string) => {
+      const env = { PATH: process.env.PATH, [ATTEMPT_MARK]: workMark('check', tmpdir(), command) };
+      return spawn('sleep', ['600'], { stdio: 'ignore', env });
+    };
+    const [same, other] = [leave('echo again'), leave('echo other')];
+    const ended = new Promise((resolve) => same.once('exit', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await check('echo again')).toMatchObject({ met: true });
+    await ended;
+    expect(other.signalCode).toBeNull();
+    other.kill('SIGKILL');
   });
 });

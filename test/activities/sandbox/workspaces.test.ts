@@ -1,7 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { workMark } from '../../../activities/sandbox/left-overs';
+import { ownIdentity } from '../../../activities/provider/process-identity';
+import { ATTEMPT_MARK } from '../../../contract/marks';
 import { createWorkspaces } from '../../../activities/sandbox/workspaces';
 
 const git = (directory: string, ...args: string[]) => execFileSync('git', args, { cwd: directory, encoding: 'utf8' });
@@ -61,5 +64,58 @@ describe('workspaces', () => {
     mkdirSync(path, { recursive: true });
     writeFileSync(join(path, 'half'), '');
     expect(existsSync(join(await workspaces.ensure(task('T-5'), repository), 'half'))).toBe(false);
+  });
+
+  const branchOf = (path: string) => git(path, 'branch', '--show-current').trim();
+  const commit = (path: string) =>
+    git(path, '-c', 'user.name=t', '-c', 'user.email=t@localhost', 'commit', '-q', '--allow-empty', '-m', 'work');
+  /** A home that was thrown away, and a new one. */
+  const anew = () => createWorkspaces(mkdtempSync(join(directory, 'home-')));
+
+  it('leave the commits of an earlier workspace on their branch, and take another one', async () => {
+    const first = await anew().ensure(task('T-6'), repository);
+    const branch = branchOf(first);
+    commit(first);
+    const kept = git(first, 'rev-parse', 'HEAD');
+    rmSync(first, { recursive: true });
+    const second = await anew().ensure(task('T-6'), repository);
+    expect(branchOf(second)).toBe(`${branch}-2`);
+    expect(git(repository, 'rev-parse', branch)).toBe(kept);
+  });
+
+  it('take a branch again that holds nothing of its own', async () => {
+    const first = await anew().ensure(task('T-7'), repository);
+    const branch = branchOf(first);
+    git(repository, 'worktree', 'remove', '--force', first);
+    expect(branchOf(await anew().ensure(task('T-7'), repository))).toBe(branch);
+  });
+
+  it("leave the user's own worktrees alone, also those on a disk that is not there", async () => {
+    const away = join(directory, 'away');
+    git(repository, 'worktree', 'add', '--quiet', '-b', 'mine', away, 'HEAD');
+    rmSync(away, { recursive: true });
+    const half = workspaces.pathOf(task('T-8'));
+    git(repository, 'worktree', 'add', '--quiet', '--lock', '-b', 'half', half, 'HEAD');
+    await workspaces.ensure(task('T-8'), repository);
+    expect(git(repository, 'worktree', 'list')).toContain(away);
+  });
+
+  it('end what a killed worker left running at it, and are made in its stead', async () => {
+    const path = workspaces.pathOf(task('T-9'));
+    mkdirSync(join(path, '..'), { recursive: true });
+    git(repository, 'worktree', 'add', '--quiet', '--lock', '-b', 'orphaned', path, 'HEAD');
+    const dead = { ...ownIdentity(), startTime: '1' };
+    writeFileSync(`${path}.maker`, JSON.stringify({ token: 't', maker: dead }));
+    const env = { PATH: process.env.PATH, [ATTEMPT_MARK]: workMark('workspace', path) };
+    const orphan = spawn('sleep', ['600'], { stdio: 'ignore', detached: true, env });
+    const ended = new Promise((resolve) => orphan.once('exit', resolve));
+    expect(branchOf(await workspaces.ensure(task('T-9'), repository))).toMatch(/^perdure\/T-9-/);
+    await ended;
+    expect(existsSync(`${path}.maker`)).toBe(false);
+  });
+
+  it('are shared by callers that come at once', async () => {
+    const calls = [1, 2, 3].map(() => workspaces.ensure(task('T-10'), repository));
+    expect(new Set(await Promise.all(calls)).size).toBe(1);
   });
 });

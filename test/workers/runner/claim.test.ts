@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { countSpawns, readClaim, readExit, requestStop } from '../../../activities/provider/run-directory';
 import { createProviderHost, goodRun } from '../../helpers/provider-host';
 import { prepareRun, startRunner } from '../../helpers/runner-process';
@@ -24,6 +25,16 @@ describe('claim of an attempt', () => {
     await startRunner(host, paths).ended;
     expect(started()).toBe(before);
     expect(countSpawns(paths)).toBe(1);
+  });
+
+  it('stays spent when somebody deletes it: the ledger says so too', async () => {
+    const paths = prepareRun(host, goodRun());
+    await startRunner(host, paths).ended;
+    const before = started();
+    for (const path of [paths.claim, paths.exit, paths.runner]) rmSync(path);
+    await startRunner(host, paths).ended;
+    expect(started()).toBe(before);
+    expect(readExit(paths).kind).toBe('absent');
   });
 
   it('spawns nothing when a stop is pending (DF-5)', async () => {

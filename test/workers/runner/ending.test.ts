@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { identityOf, isSameProcess, type ProcessIdentity } from '../../../activities/provider/process-identity';
 import {
   readExit,
@@ -107,5 +109,16 @@ describe('the end of a provider', () => {
     child.kill('SIGTERM');
     await ended;
     expect(exitOf(paths)).toMatchObject({ reason: 'stop', stopReason: 'terminated' });
+  });
+
+  it('takes along a child that dropped its mark and its parent, when it was seen before', async () => {
+    const command = join(host.workspace, 'forking');
+    const inner = 'env -i /usr/bin/env setsid sleep 600 & echo $! > daemon; sleep 4';
+    writeFileSync(command, `#!/bin/sh\nsh -c '${inner}'\nsleep 0.5\n`);
+    chmodSync(command, 0o700);
+    const paths = prepareRun(host, [], { command });
+    await startRunner(host, paths).ended;
+    expect(exitOf(paths)).toMatchObject({ code: 0, strays: 1 });
+    expect(identityOf(Number(readFileSync(join(host.workspace, 'daemon'), 'utf8')))).toBeUndefined();
   });
 });
