@@ -18,7 +18,8 @@ const [SCHEDULED, STARTED] = [1, 2];
 function run(pending: object, secondsAgo = 10): WorkflowExecutionDescription {
   const scheduledTime = { seconds: Math.floor(Date.now() / 1_000) - secondsAgo };
   const raw = { pendingActivities: [{ activityType: { name: 'runProvider' }, scheduledTime, ...pending }] };
-  return { raw, typedSearchAttributes: { get: () => 'h' } } as unknown as WorkflowExecutionDescription;
+  const status = { name: 'RUNNING' };
+  return { raw, status, typedSearchAttributes: { get: () => 'h' } } as unknown as WorkflowExecutionDescription;
 }
 
 const beat = (details: object) => ({ heartbeatDetails: { payloads: [defaultPayloadConverter.toPayload(details)] } });
@@ -41,6 +42,14 @@ describe('withPending', () => {
     expect(withPending(why, run({ state: SCHEDULED }, 0))).toEqual(why);
     const stopping = { ...why, attention: 'stopping', sentence: 'A stop was accepted.' };
     expect(withPending(stopping, run({ state: SCHEDULED }))).toEqual(stopping);
+  });
+
+  it('says of a workflow that somebody ended that the record is from before', () => {
+    const ended = { ...run({ state: STARTED }), status: { name: 'TERMINATED' }, closeTime: new Date(0) };
+    expect(withPending(why, ended as unknown as WorkflowExecutionDescription)).toMatchObject({
+      attention: 'closed',
+      sentence: 'The workflow of the task was terminated at 1970-01-01T00:00:00.000Z; what follows is from before.',
+    });
   });
 
   it('names the thread that the host reported and the record does not know yet', () => {

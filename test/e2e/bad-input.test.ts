@@ -56,16 +56,19 @@ describe('perdure run', () => {
   it.each([
     ['a title of 1,001 characters', 'INVALID_ARGUMENT', ['--title', 'x'.repeat(1_001)]],
     ['a blank title', 'INVALID_ARGUMENT', ['--title', ' \t']],
-    ['a due date that is none', 'INVALID_ARGUMENT', ['--title', 'x', '--due', 'tomorrow']],
+    ['a due date that is none', 'USAGE', ['--title', 'x', '--due', 'tomorrow']],
     ['an unknown agent', 'AGENT_NOT_FOUND', ['--title', 'x', '--agent', 'nobody']],
     ['a missing workspace', 'workspace_missing', ['--title', 'x', '--workspace', 'nothing-here']],
     ['a file as workspace', 'WORKSPACE_NOT_DIRECTORY', ['--title', 'x', '--workspace', '../plain-file']],
     ['a workspace below a file', 'WORKSPACE_NOT_DIRECTORY', ['--title', 'x', '--workspace', '../plain-file/x']],
     ['a workspace without git', 'WORKSPACE_NOT_GIT', ['--title', 'x', '--workspace', '../no-repository']],
-    ['a time limit below its bound', 'INVALID_ARGUMENT', ['--title', 'x', '--time-limit', '999ms']],
-    ['a time limit above its bound', 'INVALID_ARGUMENT', ['--title', 'x', '--time-limit', '8d']],
+    ['a time limit below its bound', 'USAGE', ['--title', 'x', '--time-limit', '999ms']],
+    ['a time limit above its bound', 'USAGE', ['--title', 'x', '--time-limit', '8d']],
   ])('stores nothing for %s: %s', async (_what, code, options) => {
-    await expectRefused(await machine.perdure('run', '--id', 'B-1', ...options), { status: 1, code });
+    await expectRefused(await machine.perdure('run', '--id', 'B-1', ...options), {
+      status: code === 'USAGE' ? 2 : 1,
+      code,
+    });
   });
 
   it('leaves no task behind that could be shown', async () => {

@@ -1,8 +1,11 @@
 import { failure, type Failure } from '../../contract/failures';
 import type { Carried } from '../../contract/run';
 
-/** How many answered requests a record remembers; a client repeats a request within seconds, not hundreds later. */
-const REMEMBERED = 200;
+/**
+ * How many answered requests a record remembers, at about 150 bytes each. A client whose answer was lost repeats its
+ * request when the worker is back, and by then others may have sent hundreds: 200 were too few under fire.
+ */
+const REMEMBERED = 1_000;
 
 interface Request {
   readonly requestId?: string | undefined;
