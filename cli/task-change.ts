@@ -5,22 +5,14 @@ import { dispatchLines } from './dispatch';
 import { perform, type CommonOptions } from './perform';
 import { answerLines } from './task-outcome';
 import { fields } from './table';
-import { readStdin } from './task-options';
+import { contentOf, type ContentOptions } from './task-options';
 import { collect, pair, time } from './values';
 
 type Answer = Omit<TaskAnswer, 'success'>;
 
-interface UpdateOptions extends CommonOptions {
+interface UpdateOptions extends CommonOptions, ContentOptions {
   readonly title?: string;
-  readonly description?: string;
   readonly agent?: string;
-  readonly parent?: string;
-  readonly dependsOn?: string[];
-  readonly meta?: Record<string, string>;
-  readonly priority?: 'low' | 'medium' | 'high';
-  readonly due?: string;
-  readonly requireReview?: boolean;
-  readonly accept?: string[];
 }
 
 /** `task update`: changes content fields, never the status. */
@@ -53,19 +45,11 @@ export function updateCommand(): Command {
 }
 
 async function changesOf(options: UpdateOptions): Promise<TaskUpdate> {
-  const { title, agent, parent, dependsOn, meta, priority, due, requireReview, accept } = options;
-  const description = options.description === '-' ? await readStdin() : options.description;
+  const { title, agent } = options;
   return {
     ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
     ...(agent !== undefined && { ownerId: agent }),
-    ...(parent !== undefined && { parentId: parent }),
-    ...(dependsOn !== undefined && { dependencies: dependsOn }),
-    ...(meta !== undefined && { metadata: meta }),
-    ...(priority !== undefined && { priority }),
-    ...(due !== undefined && { dueDate: due }),
-    ...(requireReview !== undefined && { requireReview }),
-    ...(accept !== undefined && { acceptance: accept }),
+    ...(await contentOf(options)),
   };
 }
 

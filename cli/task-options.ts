@@ -5,13 +5,9 @@ import { collect, durationUpTo, pair, time } from './values';
 const PRIORITIES = ['low', 'medium', 'high'] as const;
 const SANDBOXES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
 
-/** Values of the flags that describe a new task. */
-export interface DraftOptions {
-  readonly title: string;
-  readonly id?: string;
+/** Values of the flags that describe a task's content, new or changed. */
+export interface ContentOptions {
   readonly description?: string;
-  readonly agent?: string;
-  readonly workspace?: string;
   readonly parent?: string;
   readonly dependsOn?: string[];
   readonly meta?: Record<string, string>;
@@ -19,6 +15,14 @@ export interface DraftOptions {
   readonly due?: string;
   readonly requireReview?: boolean;
   readonly accept?: string[];
+}
+
+/** Values of the flags that describe a new task. */
+export interface DraftOptions extends ContentOptions {
+  readonly title: string;
+  readonly id?: string;
+  readonly agent?: string;
+  readonly workspace?: string;
 }
 
 /** Values of the flags that say how a run shall go. */
@@ -55,16 +59,24 @@ export function addRunOptions(command: Command): Command {
     .option('--inactivity <duration>', 'longest silence, like 5m (1s to 24h)', durationUpTo('24h'));
 }
 
-/** The draft of a task that flags describe; reads the description from stdin when asked to. */
+/** The draft of a task that flags describe. */
 export async function draftOf(options: DraftOptions): Promise<TaskDraft> {
-  const { id, agent, workspace, parent, dependsOn, meta, priority, due, requireReview, accept } = options;
-  const description = options.description === '-' ? await readStdin() : options.description;
+  const { title, id, agent, workspace } = options;
   return {
-    title: options.title,
+    title,
     ...(id !== undefined && { id }),
-    ...(description !== undefined && { description }),
     ...(agent !== undefined && { agentId: agent }),
     ...(workspace !== undefined && { workspace }),
+    ...(await contentOf(options)),
+  };
+}
+
+/** The content fields that flags give; reads the description from stdin when asked to. */
+export async function contentOf(options: ContentOptions) {
+  const { parent, dependsOn, meta, priority, due, requireReview, accept } = options;
+  const description = options.description === '-' ? await readStdin() : options.description;
+  return {
+    ...(description !== undefined && { description }),
     ...(parent !== undefined && { parentId: parent }),
     ...(dependsOn !== undefined && { dependencies: dependsOn }),
     ...(meta !== undefined && { metadata: meta }),
@@ -90,7 +102,7 @@ export function settingsOf({ sandbox, model, timeLimit, inactivity }: RunOptions
 const STDIN_BYTES = 4 * 1024 * 1024;
 
 /** Reads stdin to its end, or as far as is needed to refuse it. */
-export async function readStdin(): Promise<string> {
+async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin) {

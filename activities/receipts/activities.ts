@@ -1,6 +1,6 @@
-import { ApplicationFailure } from '@temporalio/common';
 import type { ArchivedEntry, ReceiptActivities } from '../../contract/activities';
-import { FAILURES, type FailureCode } from '../../contract/failures';
+import { codedFailure } from '../../contract/coded-failure';
+import type { FailureCode } from '../../contract/failures';
 import { taskWorkflowId } from '../../contract/names';
 import { queueReceipt, ReceiptConflictError } from './queue-receipt';
 import type { Store } from './store';
@@ -34,11 +34,5 @@ async function archive(store: Store, task: string, entries: readonly ArchivedEnt
 function toReceiptFailure(error: unknown): never {
   const code: FailureCode = error instanceof ReceiptConflictError ? 'receipt_conflict' : 'receipt_storage_failed';
   const message = error instanceof Error ? error.message : String(error);
-  const { hint, retryable } = FAILURES[code];
-  throw ApplicationFailure.create({
-    message,
-    type: code,
-    nonRetryable: !retryable,
-    details: [{ code, hint, retryable }],
-  });
+  throw codedFailure(code, message);
 }

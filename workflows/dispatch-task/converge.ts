@@ -20,12 +20,9 @@ export function convergeOrphan(record: TaskRecord): DispatchRule {
   };
   return {
     check(dispatch) {
-      if (isConverging) return notDispatchable(record.carried.task);
-      if (!isOrphan())
-        return record.carried.intent === null
-          ? refuseDispatch(record.carried.task, dispatch)
-          : notDispatchable(record.carried.task);
-      return refuseDispatch({ ...record.carried.task, status: 'failed' }, dispatch);
+      const { task, intent } = record.carried;
+      if (isConverging || intent !== null) return notDispatchable(task);
+      return refuseDispatch(isOrphan() ? { ...task, status: 'failed' } : task, dispatch);
     },
     async accept(dispatch) {
       const attemptId = attemptIdOf(dispatch);
@@ -50,10 +47,11 @@ function attemptIdOf({ requestId }: Dispatch): string {
 
 /** Proves the executor dead and fails the task; anything else leaves it as it is, and the dispatch is refused as live. */
 async function converge(record: TaskRecord, { actor }: Dispatch): Promise<void> {
-  const { intent, statusSince } = { ...record.carried, ...record.carried.task };
+  const { intent, task: judged } = record.carried;
   const verdict = await judge(record);
   const { task } = record.carried;
-  const isSame = intent === record.carried.intent && task.status === 'in_progress' && task.statusSince === statusSince;
+  const isSame =
+    intent === record.carried.intent && task.status === 'in_progress' && task.statusSince === judged.statusSince;
   if (!isSame) return;
   if (verdict.liveness !== 'dead') {
     return refuse({

@@ -27,34 +27,35 @@ export function update<S extends RequestSchema, A extends object>(
   rule: UpdateRule<S, A>,
 ): void {
   const inFlight = new Map<string, { digest: string; answer: Promise<A> }>();
-  const answerOnce = async (input: z.output<S>): Promise<A> => {
+  const answerOnce = async (input: z.output<S>, digest: string): Promise<A> => {
     // An operator's cancellation of the workflow is a stop of the run, and never loses a request that was accepted.
     const answer = await CancellationScope.nonCancellable(() => rule.accept(input));
-    const digest = digestOf(definition.name, input);
     record.commit((carried) => remember(carried, input, { digest, answer: answer as Answer }));
     return answer;
   };
   const handler = (raw: z.input<S>): Promise<A> => {
     record.countUpdate();
     const input = rule.schema.parse(raw);
-    const known = recall(record.carried, input, digestOf(definition.name, input));
+    const digest = digestOf(definition.name, input);
+    const known = recall(record.carried, input, digest);
     if (known !== null) return Promise.resolve('answer' in known ? (known.answer as A) : refuse(known));
     const { requestId } = input;
-    if (requestId === undefined) return answerOnce(input);
+    if (requestId === undefined) return answerOnce(input, digest);
     const flying = inFlight.get(requestId);
     if (flying !== undefined) return flying.answer;
-    const answer = answerOnce(input).finally(() => inFlight.delete(requestId));
-    inFlight.set(requestId, { digest: digestOf(definition.name, input), answer });
+    const answer = answerOnce(input, digest).finally(() => inFlight.delete(requestId));
+    inFlight.set(requestId, { digest, answer });
     return answer;
   };
   const validator = (raw: z.input<S>): void => {
     const parsed = rule.schema.safeParse(raw);
     if (!parsed.success) refuse(invalidArgument(parsed.error));
-    const known = recall(record.carried, parsed.data, digestOf(definition.name, parsed.data));
+    const digest = digestOf(definition.name, parsed.data);
+    const known = recall(record.carried, parsed.data, digest);
     if (known !== null && isRefusal(known)) refuse(known);
     if (known !== null) return;
     const flying = inFlight.get(parsed.data.requestId ?? '');
-    if (flying?.digest === digestOf(definition.name, parsed.data)) return;
+    if (flying?.digest === digest) return;
     if (flying !== undefined) refuse(requestConflict(record.carried, parsed.data));
     const refusal = rule.check(parsed.data);
     if (refusal !== null) refuse(refusal);
