@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { ATTENTIONS } from '../contract/attention';
 import type { CreatedTask, ListedTask, ShownTask } from '../client/index';
 import { markStale, note } from './output';
 import { perform, type CommonOptions } from './perform';
@@ -52,7 +53,6 @@ function showCommand(): Command {
     });
 }
 
-const ATTENTIONS = ['none', 'running', 'stopping', 'recovery', 'outcome', 'review', 'input', 'failed'];
 const STATUSES = ['pending', 'in_progress', 'review', 'failed', 'interrupted', 'completed', 'cancelled'];
 
 interface ListOptions extends CommonOptions {

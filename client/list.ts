@@ -1,4 +1,5 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { ATTENTIONS } from '../contract/attention';
 import type { Outcome } from '../contract/failures';
 import { parseTaskWorkflowId, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/names';
 import { taskStatus } from '../contract/task';
@@ -33,7 +34,6 @@ export interface ListedTask {
 }
 
 /** Words of what an operator has to look at; `none` when the task needs nobody. */
-const ATTENTIONS = ['none', 'running', 'stopping', 'recovery', 'outcome', 'review', 'input', 'failed'];
 
 const LIMIT = 100;
 
@@ -65,7 +65,7 @@ export function listQuery(tenantId: string, filter: TaskFilter = {}): string {
   if (status !== undefined && !taskStatus.safeParse(status).success) {
     refuse('INVALID_ARGUMENT', `the status must be one of ${taskStatus.options.join(', ')}`);
   }
-  if (attention !== undefined && !ATTENTIONS.includes(attention)) {
+  if (attention !== undefined && !ATTENTIONS.some((word) => word === attention)) {
     refuse('INVALID_ARGUMENT', `the attention must be one of ${ATTENTIONS.join(', ')}`);
   }
   const phases = [WORKFLOW.task, WORKFLOW.dispatchTask, WORKFLOW.reopenTask].map(quoted).join(', ');

@@ -1,3 +1,4 @@
+import type { Attention } from '../../contract/attention';
 import { SEARCH_ATTRIBUTE, type PhaseType } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
 import type { Why } from '../../contract/task';
@@ -5,9 +6,6 @@ import type { SearchAttributePair } from '@temporalio/common';
 import { openIncident } from './decisions';
 import { boundThread } from './dispatching';
 import { currentAttempt } from './settling';
-
-/** What an operator has to look at, in one word; `none` when the task needs nobody. */
-export type Attention = 'none' | 'running' | 'stopping' | 'recovery' | 'outcome' | 'review' | 'input' | 'failed';
 
 /** Whether a run executes the task, or is about to: a reopening that only rests is none. */
 export const isRunning = ({ intent }: Carried): boolean =>
