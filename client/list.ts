@@ -33,8 +33,6 @@ export interface ListedTask {
   readonly startedAt: string;
 }
 
-/** Words of what an operator has to look at; `none` when the task needs nobody. */
-
 const LIMIT = 100;
 
 /** Lists this tenant's open tasks, the newest phase first; `truncated` says that there are more. */
