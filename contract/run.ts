@@ -1,4 +1,4 @@
-import { defineQuery, defineUpdate } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
 import { failureCode } from './failures';
 import { incidentSchema } from './incident';
@@ -221,3 +221,5 @@ export const stopUpdate = defineUpdate<{ success: true; taskId: string; stopping
 export const reopenUpdate = defineUpdate<{ success: true; taskId: string }, [Reopen]>('reopen');
 export const decideUpdate = defineUpdate<{ success: true; taskId: string; status: string }, [Decide]>('decide');
 export const attemptsQuery = defineQuery<Attempt[]>('attempts');
+/** New workers are out: the phase goes on as a new run, which takes their code. */
+export const workersUpgradedSignal = defineSignal('workersUpgraded');

@@ -29,6 +29,10 @@ export function registerHandlers(record: TaskRecord, dispatchRule = refuseDispat
   setHandler(run.attemptsQuery, () => record.carried.attempts);
   setHandler(incidentsQuery, () => record.carried.incidents);
 
+  setHandler(run.workersUpgradedSignal, () => {
+    record.rollOver();
+  });
+
   update(record, task.updateUpdate, { schema: task.taskUpdateSchema, ...updateRule(record) });
   command(record, task.addActivityUpdate, { schema: task.noteSchema, perform: addActivity });
   command(record, task.setStatusUpdate, { schema: task.statusChangeSchema, perform: setStatus });

@@ -23,6 +23,7 @@ export class TaskRecord {
   private published: string;
   private title: string;
   private updates = 0;
+  private isToRollOver = false;
 
   constructor(
     readonly phase: PhaseType,
@@ -69,9 +70,19 @@ export class TaskRecord {
     this.updates += 1;
   }
 
+  /** Lets the next run take over as soon as it may. */
+  rollOver(): void {
+    this.isToRollOver = true;
+  }
+
   /** Whether this run has taken so much that the next one should go on. */
   isFull(): boolean {
-    return this.updates >= UPDATES_PER_RUN || workflowInfo().continueAsNewSuggested || this.overflow() !== null;
+    return (
+      this.isToRollOver ||
+      this.updates >= UPDATES_PER_RUN ||
+      workflowInfo().continueAsNewSuggested ||
+      this.overflow() !== null
+    );
   }
 
   /** The parts of the record that should move to the store, or null while it is small. */
