@@ -1,14 +1,17 @@
 import { Command } from 'commander';
-import type { Settled } from '../client/index';
-import type { DispatchAnswer } from '../contract/run';
+import type { Accepted, Settled } from '../client/index';
 import { note, type Style } from './output';
 import { perform, type CommonOptions } from './perform';
 import { settledLines, settledNotes, waitWithProgress } from './settled';
 import { fields } from './table';
 import { addRunOptions, settingsOf, type RunOptions } from './task-options';
 
-type Options = CommonOptions & RunOptions & { readonly agent?: string; readonly wait?: boolean };
-type Answer = Omit<DispatchAnswer, 'success'> | Settled;
+interface DispatchOptions extends CommonOptions, RunOptions {
+  readonly agent?: string;
+  readonly wait?: boolean;
+  readonly auto?: boolean;
+  readonly replaceThread?: boolean;
+}
 
 /** `perdure dispatch`: asks for a run of a task; the caller records the outcome. */
 export function dispatchCommand(): Command {
@@ -16,15 +19,16 @@ export function dispatchCommand(): Command {
   addRunOptions(command.argument('<id>', 'the task'))
     .option('--agent <id>', 'agent that executes it (default: general-purpose)')
     .option('--wait', 'wait for the settled result')
+    .option('--auto', 'start by itself when what it depends on has completed')
+    .option('--replace-thread', 'go on in a fresh thread')
     .option('--json', 'one JSON document on stdout');
-  return command.action(async (taskId: string, options: Options) => {
-    await perform<Answer>(options, {
+  return command.action(async (taskId: string, options: DispatchOptions) => {
+    await perform<Accepted | Settled>(options, {
       work: async (session) => {
         const { dispatchTask } = await import('../client/index.js');
-        const { agent } = options;
-        const request = { taskId, ...settingsOf(options), ...(agent !== undefined && { agentId: agent }) };
-        const accepted = await dispatchTask(session, request);
-        if (!accepted.success || options.wait !== true) return accepted;
+        const accepted = await dispatchTask(session, { taskId, ...dispatchOf(options) });
+        // What a project's queue or a dependency decides on later is no run to wait for (DS14).
+        if (!accepted.success || options.wait !== true || !('attemptId' in accepted)) return accepted;
         return waitWithProgress(session, accepted, options.json === true);
       },
       lines: dispatchLines,
@@ -35,8 +39,21 @@ export function dispatchCommand(): Command {
   });
 }
 
-/** What a dispatch answered: where the run is, or how it settled. */
-export function dispatchLines(answer: Answer, style: Style): string[] {
-  if (!('attemptId' in answer)) return settledLines(answer, style);
-  return fields({ task: answer.taskId, attempt: answer.attemptId, mode: answer.mode });
+function dispatchOf(options: DispatchOptions) {
+  const { agent, auto, replaceThread } = options;
+  return {
+    ...settingsOf(options),
+    ...(agent !== undefined && { agentId: agent }),
+    ...(auto === true && { whenReady: true }),
+    ...(replaceThread === true && { replaceThread }),
+  };
+}
+
+/** What a dispatch answered: where the run is, who has it, what it waits for, or how it settled. */
+export function dispatchLines(answer: Accepted | Settled, style: Style): string[] {
+  const { taskId: task } = answer;
+  if ('attemptId' in answer) return fields({ task, attempt: answer.attemptId, mode: answer.mode });
+  if ('managed' in answer) return fields({ task, queue: `project ${answer.projectId} runs it in its turn` });
+  if ('waitsFor' in answer) return fields({ task, 'starts after': answer.waitsFor.join(', ') });
+  return settledLines(answer, style);
 }

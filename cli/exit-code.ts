@@ -11,6 +11,7 @@ export function exitCodeOf({ code }: Pick<Failure, 'code'>): number {
     case 'TEMPORAL_UNREACHABLE':
       return EXIT.unreachable;
     case 'TASK_NOT_FOUND':
+    case 'PROJECT_NOT_FOUND':
       return EXIT.notFound;
     default:
       return EXIT.refused;

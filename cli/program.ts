@@ -6,6 +6,8 @@ import { decideCommand } from './decide';
 import { dispatchCommand } from './dispatch';
 import { doctorCommand } from './doctor';
 import { logsCommand } from './logs';
+import { orphansCommand } from './orphans';
+import { projectCommand } from './project';
 import { runCommand } from './run';
 import { stopCommand } from './stop';
 import { taskCommand } from './task';
@@ -34,6 +36,8 @@ export function buildProgram(): Command {
     whyCommand(),
     auditCommand(),
     decideCommand(),
+    orphansCommand(),
+    projectCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   guardUsage(program);

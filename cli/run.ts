@@ -1,8 +1,10 @@
 import { Command } from 'commander';
-import type { Settled } from '../client/index';
+import type { Accepted, AttemptKey, Session, Settled } from '../client/index';
+import type { Outcome } from '../contract/failures';
+import { dispatchLines } from './dispatch';
 import { note } from './output';
 import { perform, type CommonOptions } from './perform';
-import { settledLines, settledNotes, waitWithProgress } from './settled';
+import { settledNotes, waitWithProgress } from './settled';
 import {
   addDraftOptions,
   addRunOptions,
@@ -23,24 +25,30 @@ export function runCommand(): Command {
   return command.action(async (options: Options) => {
     const draft = await draftOf(options);
     const settings = { ...settingsOf(options), completion: options.complete ? 'criteria' : 'caller' } as const;
-    await perform<Settled>(options, {
+    await perform<Settled | Accepted>(options, {
       work: async (session) => {
         const { runTask } = await import('../client/index.js');
         const accepted = await runTask(session, draft, settings);
-        if (!accepted.success) return accepted;
-        const isJson = options.json === true;
-        const { taskId, attemptId, warnings: early = [] } = accepted;
-        if (!isJson) note(`${taskId}: accepted as attempt ${attemptId}`);
-        // A person learns at once that the run works on something else; a program finds all in the result.
-        if (!isJson) for (const warning of early) note(`warning: ${warning}`);
-        const settled = await waitWithProgress(session, accepted, isJson);
-        const warnings = [...(isJson ? early : []), ...(settled.warnings ?? [])];
-        return { ...settled, ...(warnings.length > 0 && { warnings }) };
+        if (!accepted.success || !('attemptId' in accepted)) return accepted;
+        return waitForRun(session, accepted, options.json === true);
       },
-      lines: settledLines,
+      lines: dispatchLines,
       after: (outcome) => {
         settledNotes(outcome).forEach(note);
       },
     });
   });
+}
+
+async function waitForRun(
+  session: Session,
+  { taskId, attemptId, warnings: early = [] }: AttemptKey & { warnings?: string[] },
+  isJson: boolean,
+): Promise<Outcome<Settled>> {
+  if (!isJson) note(`${taskId}: accepted as attempt ${attemptId}`);
+  // A person learns at once that the run works on something else; a program finds all in the result.
+  if (!isJson) for (const warning of early) note(`warning: ${warning}`);
+  const settled = await waitWithProgress(session, { taskId, attemptId }, isJson);
+  const warnings = [...(isJson ? early : []), ...(settled.warnings ?? [])];
+  return { ...settled, ...(warnings.length > 0 && { warnings }) };
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import type { DispatchAnswer } from '../contract/run';
+import type { Accepted } from '../client/index';
 import type { TaskAnswer, TaskUpdate } from '../contract/task';
 import { dispatchLines } from './dispatch';
 import { perform, type CommonOptions } from './perform';
@@ -74,6 +74,7 @@ export function noteCommand(): Command {
 }
 
 interface ReopenOptions extends CommonOptions {
+  readonly keepThread?: boolean;
   readonly replaceThread?: boolean;
   readonly dispatch?: boolean;
 }
@@ -83,18 +84,23 @@ export function reopenCommand(): Command {
   return new Command('reopen')
     .description('bring a completed or cancelled task back')
     .argument('<id>', 'the task')
-    .option('--replace-thread', 'go on in a fresh thread')
-    .option('--dispatch', 'run it at once, in a fresh thread')
+    .addOption(new Option('--keep-thread', 'go on in its thread').conflicts('replaceThread'))
+    .addOption(new Option('--replace-thread', 'go on in a fresh thread, which a run begins (default with --dispatch)'))
+    .option('--dispatch', 'run it at once')
     .option('--json', 'one JSON document on stdout')
-    .action(async (id: string, options: ReopenOptions) => {
-      await perform<{ taskId: string } | Omit<DispatchAnswer, 'success'>>(options, {
+    .action(async (taskId: string, options: ReopenOptions) => {
+      await perform<{ taskId: string; warnings?: string[] } | Accepted>(options, {
         work: async (session) => {
           const { redispatchTask, reopenTask } = await import('../client/index.js');
-          if (options.dispatch === true) return redispatchTask(session, id);
-          return reopenTask(session, id, { replaceThread: options.replaceThread === true });
+          const keepThread = options.keepThread === true;
+          if (options.dispatch === true) return redispatchTask(session, { taskId, keepThread });
+          const reopened = await reopenTask(session, taskId, { replaceThread: options.replaceThread === true });
+          return options.replaceThread === true ? { ...reopened, warnings: [KEPT] } : reopened;
         },
         lines: (answer, style) =>
           'attemptId' in answer ? dispatchLines(answer, style) : fields({ task: answer.taskId, status: 'in_progress' }),
       });
     });
 }
+
+const KEPT = 'without a run there is no fresh thread yet; dispatch it with --replace-thread';

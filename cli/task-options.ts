@@ -23,6 +23,7 @@ export interface DraftOptions extends ContentOptions {
   readonly id?: string;
   readonly agent?: string;
   readonly workspace?: string;
+  readonly auto?: boolean;
 }
 
 /** Values of the flags that say how a run shall go. */
@@ -43,7 +44,8 @@ export function addDraftOptions(command: Command): Command {
     .option('--workspace <dir>', 'directory in a git repository (default: the current one, else a scratch one)')
     .option('--parent <id>', 'task that this one is a part of')
     .option('--depends-on <id>', 'task that this one needs; repeatable', collect)
-    .option('--meta <key=value>', 'free data; repeatable', pair)
+    .option('--auto', 'run it by itself when what it depends on has completed')
+    .option('--meta <key=value>', 'free data; repeatable; projectId names the project whose queue runs it', pair)
     .addOption(new Option('--priority <level>', 'how urgent').choices(PRIORITIES))
     .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
@@ -61,12 +63,13 @@ export function addRunOptions(command: Command): Command {
 
 /** The draft of a task that flags describe. */
 export async function draftOf(options: DraftOptions): Promise<TaskDraft> {
-  const { title, id, agent, workspace } = options;
+  const { title, id, agent, workspace, auto } = options;
   return {
     title,
     ...(id !== undefined && { id }),
     ...(agent !== undefined && { agentId: agent }),
     ...(workspace !== undefined && { workspace }),
+    ...(auto !== undefined && { auto }),
     ...(await contentOf(options)),
   };
 }

@@ -6,7 +6,17 @@ import type { Outcome } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, taskWorkflowId, WORKFLOW, type PhaseType } from '../contract/names';
 import { newTaskRecord } from '../contract/new-task';
 import { hasRelations } from '../contract/relation';
-import { dispatchSchema, dispatchUpdate, type DispatchAnswer, type Limits, type Policy } from '../contract/run';
+import { projectOf } from '../contract/project';
+import {
+  dispatchSchema,
+  dispatchUpdate,
+  RULES,
+  type Limits,
+  type ManagedDispatch,
+  type Policy,
+  type StartedDispatch,
+  type WaitingDispatch,
+} from '../contract/run';
 import { newTaskSchema, type NewTask, type Task } from '../contract/task';
 import { cutUtf8 } from '../contract/text';
 import { outcomeOf, refuse } from './outcome';
@@ -32,6 +42,8 @@ export interface TaskDraft {
   readonly dueDate?: string;
   readonly requireReview?: boolean;
   readonly acceptance?: string[];
+  /** Runs the task by itself when what it depends on has completed. */
+  readonly auto?: boolean;
 }
 
 /** How a run shall go; what is left out comes from the home's configuration. */
@@ -39,6 +51,10 @@ export interface RunSettings {
   readonly policy?: Partial<Policy>;
   readonly limits?: Partial<Limits>;
   readonly completion?: 'caller' | 'criteria';
+  /** A fresh thread, where the stored one would be continued. */
+  readonly replaceThread?: boolean;
+  /** Waits for dependencies that are not completed, instead of being refused. */
+  readonly whenReady?: boolean;
 }
 
 export interface CreatedTask {
@@ -49,45 +65,59 @@ export interface CreatedTask {
 /** Creates a task at rest; it starts nothing (TR2). */
 export async function createTask(session: Session, draft: TaskDraft): Promise<Outcome<CreatedTask>> {
   return outcomeOf(async () => {
-    const { newTask, warnings } = await prepareTask(session, draft);
+    const { auto = false, ...content } = draft;
+    const { newTask, warnings } = await prepareTask(session, content);
     const task = newTaskRecord(newTask);
+    if (auto && task.dependencies.length === 0) {
+      refuse('INVALID_ARGUMENT', 'a task that depends on nothing cannot start by itself', {
+        hint: 'Name what it waits for with --depends-on, or dispatch it.',
+      });
+    }
+    const awaiting = auto ? { ...dispatchOrder(session, newTask.ownerId, {}), whenReady: true } : undefined;
     await checkNewRelations(session, newTask);
-    await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask } });
+    await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask, awaiting } });
     return { task, ...(warnings.length > 0 && { warnings }) };
   });
 }
 
+/** A dispatch that was accepted: a run, or a place in a project's queue, or a wait for dependencies. */
+export type Accepted = (
+  Omit<StartedDispatch, 'success'> | Omit<ManagedDispatch, 'success'> | Omit<WaitingDispatch, 'success'>
+) & { readonly warnings?: string[] };
+
 /** Creates a task and runs it at once; answers when the run is accepted. */
-export async function runTask(session: Session, draft: TaskDraft, settings: RunSettings) {
-  return outcomeOf(async (): Promise<Omit<DispatchAnswer, 'success'> & { warnings?: string[] }> => {
-    const { newTask, warnings } = await prepareTask(session, draft);
-    const dispatch = dispatchOrder(session, newTask.ownerId, settings);
+export async function runTask(session: Session, draft: TaskDraft, settings: RunSettings): Promise<Outcome<Accepted>> {
+  return outcomeOf(async (): Promise<Accepted> => {
+    const { auto: whenReady, ...content } = draft;
+    const { newTask, warnings: found } = await prepareTask(session, content);
+    const warnings = found.length > 0 ? { warnings: found } : {};
+    const dispatch = dispatchOrder(session, newTask.ownerId, { ...settings, ...(whenReady === true && { whenReady }) });
     findCodex(session.env);
-    if (hasRelations(newTask)) return runRelated(session, newTask, { dispatch, warnings });
+    const isAlone = !hasRelations(newTask) && projectOf(newTask) === null;
+    if (!isAlone) return { ...(await runRelated(session, newTask, dispatch)), ...warnings };
     const attemptId = randomUUID();
     await startPhase(session, {
       type: WORKFLOW.dispatchTask,
       newTask,
       input: { create: newTask, dispatch, attemptId },
     });
-    return { taskId: newTask.id, attemptId, mode: 'start', ...(warnings.length > 0 && { warnings }) };
+    return { taskId: newTask.id, attemptId, mode: 'start', ...warnings };
   });
 }
 
-/** A task with relations is created first: its dispatch looks at the other tasks. */
-async function runRelated(session: Session, newTask: NewTask, { dispatch, warnings }: RelatedRun) {
+/** A task with relations or a project is created first: its dispatch looks at the others. */
+async function runRelated(
+  session: Session,
+  newTask: NewTask,
+  dispatch: ReturnType<typeof dispatchOrder>,
+): Promise<Accepted> {
   await checkNewRelations(session, newTask);
   await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask } });
   const { success: _, ...answer } = await sendUpdate(session, newTask.id, {
     definition: dispatchUpdate,
     request: dispatch,
   });
-  return { ...answer, ...(warnings.length > 0 && { warnings }) };
-}
-
-interface RelatedRun {
-  readonly dispatch: ReturnType<typeof dispatchOrder>;
-  readonly warnings: string[];
+  return answer;
 }
 
 /** The whole order of a dispatch: flags over the home's configuration over the contract's defaults. */
@@ -101,10 +131,12 @@ export function dispatchOrder(session: Session, agentId: string, settings: RunSe
     policy: { ...config.policy, ...settings.policy },
     limits: { ...config.limits, ...settings.limits },
     completion: settings.completion ?? 'caller',
+    replaceThread: settings.replaceThread,
+    whenReady: settings.whenReady,
   });
 }
 
-async function prepareTask(session: Session, draft: TaskDraft) {
+async function prepareTask(session: Session, draft: Omit<TaskDraft, 'auto'>) {
   const { agentId = DEFAULT_AGENT, workspace, ...content } = draft;
   const { hostId, tenantId } = session.home;
   const given = {
@@ -151,7 +183,7 @@ async function startPhase(session: Session, phase: FirstPhase): Promise<void> {
   const options: WorkflowStartOptions = {
     workflowId: taskWorkflowId({ tenantId: newTask.tenantId, taskId: newTask.id }),
     taskQueue: ORCHESTRATOR_QUEUE,
-    args: [phase.input],
+    args: [{ ...phase.input, version: RULES }],
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     workflowIdConflictPolicy: 'FAIL',
     typedSearchAttributes: new TypedSearchAttributes(firstAttributes(phase)),
@@ -167,7 +199,7 @@ async function startPhase(session: Session, phase: FirstPhase): Promise<void> {
 }
 
 /** What lists show of a task before its first workflow task. */
-function firstAttributes({ type, newTask }: FirstPhase): SearchAttributePair[] {
+export function firstAttributes({ type, newTask }: Pick<FirstPhase, 'type' | 'newTask'>): SearchAttributePair[] {
   const project = newTask.metadata?.['projectId'];
   const keyword = (
     key: (typeof SEARCH_ATTRIBUTE)[keyof typeof SEARCH_ATTRIBUTE],

@@ -1,11 +1,11 @@
 import type { Outcome } from '../contract/failures';
 import { DEFAULT_AGENT } from '../contract/agent';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
-import { dispatchUpdate, type DispatchAnswer } from '../contract/run';
+import { dispatchUpdate, reopenSchema, reopenUpdate, type DispatchAnswer, type StartedDispatch } from '../contract/run';
 import { dispatchOrder, type RunSettings } from './create-task';
-import { outcomeOf, refuse, valueOf } from './outcome';
+import { outcomeOf } from './outcome';
 import { findCodex } from './provider-check';
-import { describeTask, queryTask } from './record';
+import { describeTask } from './record';
 import { sendUpdate } from './send-update';
 import type { Session } from './session';
 
@@ -26,15 +26,21 @@ export async function dispatchTask(session: Session, request: DispatchRequest): 
   }, taskId);
 }
 
+export interface ReopenAndRun {
+  readonly taskId: string;
+  /** Goes on in the stored thread; without it the run gets a fresh one. */
+  readonly keepThread: boolean;
+}
+
 /** Reopens a completed or cancelled task and runs it at once; any other status is refused. */
-export async function redispatchTask(session: Session, taskId: string): Promise<Outcome<DispatchAnswer>> {
+export async function redispatchTask(
+  session: Session,
+  { taskId, keepThread }: ReopenAndRun,
+): Promise<Outcome<Omit<StartedDispatch, 'success'>>> {
   return outcomeOf(async () => {
-    const { status } = await queryTask(session, taskId);
-    if (status !== 'completed' && status !== 'cancelled') {
-      refuse('TASK_STATUS_CONFLICT', `a task that is ${status} cannot be reopened`, {
-        hint: 'Only completed and cancelled tasks can be reopened; `perdure dispatch` takes up the others.',
-      });
-    }
-    return valueOf(await dispatchTask(session, { taskId }));
+    const dispatch = dispatchOrder(session, DEFAULT_AGENT, {});
+    const request = reopenSchema.parse({ actor: session.actor, replaceThread: !keepThread, dispatch });
+    const answer = await sendUpdate(session, taskId, { definition: reopenUpdate, request });
+    return { taskId, attemptId: answer.attemptId ?? '', mode: 'reopen' as const };
   }, taskId);
 }

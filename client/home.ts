@@ -16,6 +16,15 @@ const hostSchema = z.object({ hostId: id });
 const configSchema = z.strictObject({
   limits: limitsSchema.prefault({}),
   policy: policySchema.prefault({}),
+  sweep: z
+    .strictObject({
+      /** Milliseconds between two looks for orphans, by whichever orchestrator worker started last; 0: none. */
+      intervalMs: z
+        .int()
+        .refine((ms) => ms === 0 || (ms >= 1_000 && ms <= 86_400_000), { error: 'is neither 0 nor 1 s to 24 h' })
+        .default(5 * 60_000),
+    })
+    .prefault({}),
 });
 export type HomeConfig = z.infer<typeof configSchema>;
 

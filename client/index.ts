@@ -1,12 +1,14 @@
 export { treeOfTask, type TaskTree } from './relations';
 export { auditTask, type Audit, type AuditedAttempt } from './audit';
-export { createTask, runTask, type CreatedTask, type RunSettings, type TaskDraft } from './create-task';
-export { dispatchTask, redispatchTask, type DispatchRequest } from './dispatch';
+export { createTask, runTask, type Accepted, type CreatedTask, type RunSettings, type TaskDraft } from './create-task';
+export { dispatchTask, redispatchTask, type DispatchRequest, type ReopenAndRun } from './dispatch';
 export { diagnose, type Check, type Diagnosis } from './doctor';
 export { listTasks, type ListedTask, type TaskFilter } from './list';
 export { findLog, readLog, type AttemptLog, type ReadLogOptions } from './logs';
 export { toFailure } from './outcome';
 export { openSession, type Session } from './session';
+export { findOrphans } from './orphans';
+export { limitProject, pauseProject, resumeProject, showProject, type ShownProject } from './project';
 export { showTask, type ShownTask } from './show';
 export { stopTask, type StoppedTask, type StopRequest } from './stop';
 export { decideTask, noteTask, reopenTask, setTaskStatus, updateTask } from './update';

@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os';
 import type { Client } from '@temporalio/client';
 import { taskWorkflowId, type TaskKey } from '../contract/names';
+import { ATTEMPT_MARK } from '../contract/marks';
+import { RUN_ACTOR } from '../contract/run';
 import { id } from '../contract/text';
 import { invalidArgument } from '../contract/failures';
 import { connect, resolveConnection, type ConnectionPlan } from './connection';
@@ -30,7 +32,9 @@ export async function openSession(env: Env = process.env) {
   return outcomeOf(async () => {
     const home = await openHome(env);
     const plan = (): ConnectionPlan => resolveConnection(env, home);
-    const actor = `user:${userName()}`;
+    const run = env[ATTEMPT_MARK];
+    // Inside of a run every command is the agent's, whoever the user is.
+    const actor = run === undefined || run === '' ? `user:${userName()}` : `${RUN_ACTOR}${run.slice(0, 100)}`;
     let pending: Promise<Client> | undefined;
     const session: Session = {
       env,

@@ -1,5 +1,7 @@
 import type { Failure, FailureCode } from './failures';
 import type { TaskKey } from './names';
+import type { JudgedOrphan, OrphanCandidate } from './orphan';
+import type { ManagedStart, Project, QueuedTask, RunningTask } from './project';
 import type { Relations } from './relation';
 import type { Receipt, ReceiptOrder } from './receipt';
 import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
@@ -74,6 +76,37 @@ export interface TaskActivities {
   readRelations(order: { tenantId: string; parentId: string | null; dependencies: string[] }): Promise<Relations>;
   /** Says what is wrong with the relations that a task would have, or null. */
   checkRelations(order: { task: TaskKey; parentId: string | null; dependencies: string[] }): Promise<Failure | null>;
+  /** Cancels the pending children of a cancelled task and asks the running ones to stop (PD13). */
+  cancelChildren(order: { task: TaskKey; actor: string }): Promise<void>;
+}
+
+/** Runs on the orchestrator's queue: what a task and its project's queue tell each other. */
+export interface ProjectActivities {
+  /** Tells a project's queue that a task wants its turn; begins the queue where there is none (signal-with-start). */
+  enqueueTask(order: { task: TaskKey; projectId: string; queued: QueuedTask }): Promise<void>;
+  /** Dispatches a queued task on its project's behalf; the same request id comes to the same run. */
+  startManaged(order: {
+    task: TaskKey;
+    projectId: string;
+    queued: QueuedTask;
+    requestId: string;
+  }): Promise<ManagedStart>;
+  /** Says which of these runs have settled; one that cannot be asked has not. */
+  findSettled(order: { tenantId: string; running: RunningTask[] }): Promise<string[]>;
+  /** What an earlier queue of the project knew that somebody ended from outside; null when there was none. */
+  recoverProject(order: { tenantId: string; projectId: string }): Promise<Project | null>;
+}
+
+/** Runs on the orchestrator's queue: what becomes of tasks whose executor or whose workflow is gone. */
+export interface OrphanActivities {
+  /** Tasks that say `in_progress` while nothing executes them, and tasks whose workflow was ended in mid-run. */
+  findOrphans(order: { tenantId: string | null; limit: number }): Promise<OrphanCandidate[]>;
+  /** Who holds a Codex thread, in words: its lease, or a task that runs on it; null when nobody does. */
+  findThreadHolder(order: { threadId: string; task: TaskKey }): Promise<string | null>;
+  /** Begins the chain of a task again from the record that its closed run holds; false when it is open already. */
+  restoreTask(order: { task: TaskKey; runId: string }): Promise<boolean>;
+  /** Asks a task to judge its executor and to fail itself on proof. */
+  convergeTask(order: { task: TaskKey; requestId: string }): Promise<JudgedOrphan>;
 }
 
 /** A part of a record that was moved to the store. */

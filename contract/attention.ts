@@ -1,5 +1,15 @@
 // Without imports on purpose: the command line shows these words before it loads anything.
 
 /** What an operator has to look at, in one word; `none` when the task needs nobody. */
-export const ATTENTIONS = ['none', 'running', 'stopping', 'recovery', 'outcome', 'review', 'input', 'failed'] as const;
+export const ATTENTIONS = [
+  'none',
+  'running',
+  'stopping',
+  'recovery',
+  'outcome',
+  'claimed',
+  'review',
+  'input',
+  'failed',
+] as const;
 export type Attention = (typeof ATTENTIONS)[number];

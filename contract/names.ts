@@ -13,6 +13,8 @@ export const WORKFLOW = {
   reopenTask: 'reopenTask',
   resumeCodex: 'resumeCodex',
   failOrphan: 'failOrphan',
+  sweepOrphans: 'sweepOrphans',
+  project: 'project',
 } as const;
 
 /** The types that a task's own workflow id goes through, one after the other. */
@@ -36,7 +38,18 @@ export function parseTaskWorkflowId(workflowId: string): TaskKey | undefined {
 /** The lease of a Codex thread: whoever runs under this id drives the thread. */
 export const threadWorkflowId = (threadId: string): string => `thread/codex/${threadId}`;
 
+/** Names a project within its tenant. */
+export interface ProjectKey {
+  readonly tenantId: string;
+  readonly projectId: string;
+}
+
+export const projectWorkflowId = ({ tenantId, projectId }: ProjectKey): string => `project/${tenantId}/${projectId}`;
+
 export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orphan/${tenantId}/${taskId}`;
+
+/** Schedule that looks for orphans, one per namespace. */
+export const SWEEP_SCHEDULE = 'perdure-orphans';
 
 /** Search attributes: all keywords, never content. */
 export const SEARCH_ATTRIBUTE = {
@@ -49,3 +62,6 @@ export const SEARCH_ATTRIBUTE = {
   attention: defineSearchAttributeKey('PerdureAttention', 'KEYWORD'),
   thread: defineSearchAttributeKey('PerdureThread', 'KEYWORD'),
 } as const;
+
+/** A string literal of the visibility language. */
+export const visibilityText = (value: string): string => `'${value.replaceAll("'", "''")}'`;

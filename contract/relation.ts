@@ -1,3 +1,4 @@
+import { defineSignal } from '@temporalio/workflow';
 import { z } from 'zod';
 import { failure, type Failure } from './failures';
 import { id } from './text';
@@ -107,3 +108,8 @@ async function ancestorsOf(
   }
   return { ids };
 }
+
+/** Another workflow waits for this task: it hears of the completion. */
+export const dependantAddedSignal = defineSignal<[string]>('dependantAdded');
+/** A task that this one depends on has completed. */
+export const dependencyCompletedSignal = defineSignal<[string]>('dependencyCompleted');

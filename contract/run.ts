@@ -98,6 +98,8 @@ export const attemptSchema = z.strictObject({
   limits: limitsSchema,
   /** Who records the outcome of a successful run: the caller, or the engine by the acceptance criteria. */
   completion: z.enum(['caller', 'criteria']),
+  /** The project whose queue started it; absent when a caller did. */
+  managedBy: id.optional(),
   threadId: z.string().nullable(),
   /** Home of the thread on its host, as the provider had it. */
   codexHome: z.string().nullable(),
@@ -134,6 +136,12 @@ export const dispatchSchema = z.strictObject({
   policy: policySchema.prefault({}),
   limits: limitsSchema.prefault({}),
   completion: z.enum(['caller', 'criteria']).default('caller'),
+  /** A fresh thread, where the stored one would be continued. */
+  replaceThread: z.boolean().optional(),
+  /** Waits for dependencies that are not completed, instead of being refused. */
+  whenReady: z.boolean().optional(),
+  /** Said by a project's queue for the tasks that it manages; every other dispatch of them goes to the queue. */
+  managedBy: id.optional(),
 });
 export type Dispatch = z.input<typeof dispatchSchema>;
 
@@ -144,14 +152,21 @@ export const reopenSchema = z.strictObject({
   ...request,
   threadId: z.string().regex(threadId, { error: 'is no thread id (a UUID)' }).optional(),
   replaceThread: z.boolean().default(false),
+  /** Runs the task at once, in its thread or in a fresh one. */
+  dispatch: dispatchSchema.optional(),
 });
 export type Reopen = z.input<typeof reopenSchema>;
+
+/** How the actor of a request begins that a run sends: its attempt id follows. */
+export const RUN_ACTOR = 'run:';
 
 export const decideSchema = z.strictObject({
   ...request,
   /** `accept` and `abandon` answer an incident, `approve` and `send_back` a review. */
   decision: z.enum(['accept', 'abandon', 'approve', 'send_back']),
   incidentId: line(200).optional(),
+  /** The review that was looked at; a decision about an earlier one is refused. */
+  reviewId: line(200).optional(),
   note: text(4_000).optional(),
 });
 export type Decide = z.input<typeof decideSchema>;
@@ -159,9 +174,17 @@ export type Decide = z.input<typeof decideSchema>;
 /** What a remembered request was answered, so that repeating it changes nothing (GN10). */
 const requestEntrySchema = z.strictObject({ id: z.string(), digest: z.string(), answer: z.json() });
 
+/** Versions of the rules of a chain; a worker that does not know one leaves the run to newer workers. */
+export const rulesVersion = z.union([z.literal(1), z.literal(2)]);
+export const RULES = 2;
+
 /** Everything that a phase hands to the next one: the task, its attempts and what is still to be done. */
 export const carriedSchema = z.strictObject({
-  version: z.literal(1),
+  /**
+   * The rules that the run plays by: those of the code that wrote its input, so that it replays alike on newer code.
+   * 2: project queues, children cancelled with their parent, notes kept until a run was given them.
+   */
+  version: rulesVersion,
   task: taskSchema,
   attempts: z.array(attemptSchema),
   incidents: z.array(incidentSchema),
@@ -195,6 +218,12 @@ export const carriedSchema = z.strictObject({
   stop: z.strictObject({ at: instant, actor: z.string(), reason: z.string() }).nullable(),
   /** How much was moved to the store, because records stay small. */
   archived: z.strictObject({ activities: z.int(), attempts: z.int() }),
+  /** A dispatch that was accepted and is made when the last dependency completes. */
+  awaiting: dispatchSchema.nullable().default(null),
+  /** Workflows that want to hear when this task completes. */
+  dependants: z.array(z.string()).default([]),
+  /** The children of a cancelled task have not been told yet (PD13). */
+  owesCancel: z.boolean().default(false),
 });
 export type Carried = z.infer<typeof carriedSchema>;
 
@@ -209,17 +238,37 @@ export interface SettledResult {
   readonly warnings?: string[];
 }
 
-export interface DispatchAnswer {
+/** A dispatch that claimed the task for a run. */
+export interface StartedDispatch {
   readonly success: true;
   readonly taskId: string;
   readonly attemptId: string;
   readonly mode: RunMode;
 }
 
+/** A dispatch that a project's queue took over (MA2, MA9): it is no result, and there is none yet. */
+export interface ManagedDispatch {
+  readonly success: true;
+  readonly taskId: string;
+  readonly managed: true;
+  readonly projectId: string;
+}
+
+/** A dispatch that is made when these tasks have completed. */
+export interface WaitingDispatch {
+  readonly success: true;
+  readonly taskId: string;
+  readonly waitsFor: string[];
+}
+
+export type DispatchAnswer = StartedDispatch | ManagedDispatch | WaitingDispatch;
+
 export const dispatchUpdate = defineUpdate<DispatchAnswer, [Dispatch]>('dispatch');
 export const stopUpdate = defineUpdate<{ success: true; taskId: string; stopping: boolean }, [Stop]>('stop');
-export const reopenUpdate = defineUpdate<{ success: true; taskId: string }, [Reopen]>('reopen');
+export const reopenUpdate = defineUpdate<{ success: true; taskId: string; attemptId?: string }, [Reopen]>('reopen');
 export const decideUpdate = defineUpdate<{ success: true; taskId: string; status: string }, [Decide]>('decide');
 export const attemptsQuery = defineQuery<Attempt[]>('attempts');
+/** Everything that a phase holds; a chain that was ended from outside begins again from it. */
+export const carriedQuery = defineQuery<Carried>('carried');
 /** New workers are out: the phase goes on as a new run, which takes their code. */
 export const workersUpgradedSignal = defineSignal('workersUpgraded');

@@ -1,6 +1,6 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
-import { id, instant, line, text, utf8Length } from './text';
+import { id, instant, line, text, threadId, utf8Length } from './text';
 
 /** Bounds of a task's own text, in characters or UTF-8 bytes. */
 export const TITLE_CHARACTERS = 1_000;
@@ -146,6 +146,9 @@ export const statusChangeSchema = z.strictObject({
   summary: text(NOTE_BYTES).optional(),
   reason: line(200).optional(),
   executionResultId: line(200).optional(),
+  /** With `in_progress`: the run that claims its own task, and the thread that it works in (TS4). */
+  runId: z.uuid().optional(),
+  threadId: z.string().regex(threadId, { error: 'is no thread id (a UUID)' }).optional(),
 });
 export type StatusChange = z.input<typeof statusChangeSchema>;
 

@@ -10,6 +10,8 @@ import {
   type Worker,
 } from '@temporalio/worker';
 import { DETACHED } from '../activities/provider/failures';
+import { valueOf } from '../client/outcome';
+import { openSession, type Session } from '../client/session';
 import { loadWorkerConfig, type Env, type WorkerConfig, type WorkerRole } from './config';
 import { connectWorker } from './connection';
 import { createHostWorker } from './host';
@@ -17,6 +19,7 @@ import { createOrchestratorWorker } from './orchestrator';
 import { startReclaim } from './reclaim';
 import { ensureSearchAttributes } from './search-attributes';
 import { shutdownSignal } from './shutdown-signal';
+import { ensureSweep } from './sweep';
 
 export interface WorkersReady {
   readonly role: WorkerRole;
@@ -44,9 +47,11 @@ export async function runWorkers({ role, env, onReady }: WorkersOptions): Promis
     throw error;
   });
   if (connection === undefined) return;
+  const { session } = valueOf(await openSession(env));
   try {
     await ensureSearchAttributes(connection, config.plan.namespace);
-    const workers = await createWorkers(role, config, connection);
+    const workers = await createWorkers(role, config, { connection, session });
+    if (role !== 'host') await ensureSweep(session, config.home.config.sweep);
     const { address, namespace } = config.plan;
     const client = new Client({ connection, namespace });
     const running = runUntil(ending, workers);
@@ -54,6 +59,7 @@ export async function runWorkers({ role, env, onReady }: WorkersOptions): Promis
     const reclaim = role === 'orchestrator' ? undefined : startReclaim({ home: config.home.path, client });
     await running.finally(() => reclaim?.stop());
   } finally {
+    await session.close();
     await connection.close();
   }
 }
@@ -87,9 +93,18 @@ function log({ level, message, meta, timestampNanos }: LogEntry): void {
   process.stderr.write(`${at} ${level} ${message} ${inspect(meta ?? {}, { breakLength: Infinity })}\n`);
 }
 
-async function createWorkers(role: WorkerRole, config: WorkerConfig, connection: NativeConnection): Promise<Worker[]> {
+interface Connections {
+  readonly connection: NativeConnection;
+  readonly session: Session;
+}
+
+async function createWorkers(
+  role: WorkerRole,
+  config: WorkerConfig,
+  { connection, session }: Connections,
+): Promise<Worker[]> {
   const workers: Worker[] = [];
-  if (role !== 'host') workers.push(await createOrchestratorWorker(config, connection));
+  if (role !== 'host') workers.push(await createOrchestratorWorker(config, connection, session));
   if (role !== 'orchestrator') workers.push(await createHostWorker(config, connection));
   return workers;
 }

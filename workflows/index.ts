@@ -2,6 +2,8 @@ import './zod-config';
 
 export { dispatchTask } from './dispatch-task/dispatch-task';
 export { failOrphan } from './fail-orphan';
+export { project } from './project/project';
 export { reopenTask } from './reopen-task';
 export { resumeCodex } from './resume-codex';
-export { task } from './task';
+export { sweepOrphans } from './sweep-orphans';
+export { task } from './task/task';

@@ -1,4 +1,4 @@
-import type { TaskActivities } from '../../contract/activities';
+import type { OrphanActivities, ProjectActivities, TaskActivities } from '../../contract/activities';
 import {
   DEPENDENCIES_BYTES,
   DEPENDENCY_BYTES,
@@ -6,21 +6,22 @@ import {
   refuseRelations,
   type RelatedTask,
 } from '../../contract/relation';
-import type { TaskKey } from '../../contract/names';
 import type { Task } from '../../contract/task';
 import { cutUtf8, utf8Length } from '../../contract/text';
+import { cancelChildren } from './children';
+import { createOrphanActivities } from './orphans';
+import { createProjectActivities } from './projects';
+import { readTask } from './read-task';
+import type { TaskServer } from './task-server';
 
-/** What the task activities need. */
-export interface TaskDependencies {
-  /** Reads a task's record; null when there is none of that key. */
-  readTask(key: TaskKey): Promise<Task | null>;
-}
-
-/** Makes the activities that look at other tasks. */
-export function createTaskActivities({ readTask }: TaskDependencies): TaskActivities {
+/** Makes the activities that look at other tasks and tell them things. */
+export function createTaskActivities(server: TaskServer): TaskActivities & ProjectActivities & OrphanActivities {
   return {
+    ...createProjectActivities(server),
+    ...createOrphanActivities(server),
+    cancelChildren: ({ task, actor }) => cancelChildren(server, task, actor),
     async readRelations({ tenantId, parentId, dependencies }) {
-      const read = (taskId: string) => readTask({ tenantId, taskId });
+      const read = (taskId: string) => readTask(server, { tenantId, taskId });
       const parent = parentId === null ? null : await read(parentId);
       const related = await Promise.all(dependencies.map(async (id) => [id, await read(id)] as const));
       return {
@@ -30,7 +31,7 @@ export function createTaskActivities({ readTask }: TaskDependencies): TaskActivi
       };
     },
     checkRelations({ task, parentId, dependencies }) {
-      const read = (taskId: string) => readTask({ tenantId: task.tenantId, taskId });
+      const read = (taskId: string) => readTask(server, { tenantId: task.tenantId, taskId });
       return refuseRelations({ id: task.taskId, parentId: parentId ?? undefined, dependencies }, read);
     },
   };

@@ -39,7 +39,7 @@ export class Tasks {
 
   async dispatch(taskId: string): Promise<Dispatched> {
     const requestedAt = now();
-    const { attemptId } = valueOf(await dispatchTask(this.stage.session, { taskId }));
+    const { attemptId } = started(valueOf(await dispatchTask(this.stage.session, { taskId })));
     return { taskId, attemptId, requestedAt, acceptedAt: now() };
   }
 
@@ -47,7 +47,7 @@ export class Tasks {
   async run(description = 'Do nothing.'): Promise<Dispatched> {
     const requestedAt = now();
     const draft = { title: 'a task of the bench', description, workspace: this.repository };
-    const accepted = valueOf(await runTask(this.stage.session, draft, { completion: 'criteria' }));
+    const accepted = started(valueOf(await runTask(this.stage.session, draft, { completion: 'criteria' })));
     return { taskId: accepted.taskId, attemptId: accepted.attemptId, requestedAt, acceptedAt: now() };
   }
 
@@ -73,4 +73,10 @@ export class Tasks {
   handle(taskId: string, runId?: string) {
     return taskHandle(this.stage.session, taskId, runId);
   }
+}
+
+/** The answer of a dispatch that began a run. */
+function started<T extends object>(answer: T): Extract<T, { attemptId: string }> {
+  if ('attemptId' in answer) return answer as Extract<T, { attemptId: string }>;
+  throw new Error(`no run began: ${JSON.stringify(answer)}`);
 }

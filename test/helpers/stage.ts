@@ -7,14 +7,27 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import { createReceiptActivities } from '../../activities/receipts/activities';
 import { openStore, type Store } from '../../activities/receipts/store';
 import { createTaskActivities } from '../../activities/tasks/activities';
-import { readTask, type TaskReader } from '../../activities/tasks/read-task';
 import type { RunOrder } from '../../contract/activities';
 import { DEFAULT_AGENT } from '../../contract/agent';
 import { hostQueue, ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
-import { attemptsQuery, dispatchUpdate, type Attempt, type Dispatch, type DispatchAnswer } from '../../contract/run';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { firstAttributes } from '../../client/create-task';
+import type { Session } from '../../client/session';
+import {
+  attemptsQuery,
+  dispatchUpdate,
+  limitsSchema,
+  policySchema,
+  RULES,
+  type Attempt,
+  type Dispatch,
+  type DispatchAnswer,
+  type StartedDispatch,
+} from '../../contract/run';
 import { taskQuery, type NewTask, type Task } from '../../contract/task';
 import { DevServer, until } from './dev-server';
 import { FakeHost } from './fake-host';
+import { createTaskServer } from '../../workers/task-server';
 import { workflowBundle } from './root';
 
 export const HOST = 'test-host';
@@ -58,7 +71,6 @@ export class Stage {
   private async startWorkers(): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
-    const reader: TaskReader = { query: (workflowId, name) => this.client.workflow.getHandle(workflowId).query(name) };
     this.workers.push(
       await Worker.create({
         connection,
@@ -66,7 +78,7 @@ export class Stage {
         workflowBundle,
         activities: {
           ...createReceiptActivities({ store: this.store, now }),
-          ...createTaskActivities({ readTask: (key) => readTask(reader, key) }),
+          ...createTaskActivities(createTaskServer(this.session)),
         },
       }),
       await Worker.create({ connection, taskQueue: hostQueue(HOST), activities: this.host.activities() }),
@@ -83,6 +95,31 @@ export class Stage {
     await rm(this.own.directory, { recursive: true, force: true });
   }
 
+  /** A session on this stage, as a client of the product has one. */
+  get session(): Session {
+    const limits = limitsSchema.parse({});
+    return {
+      env: {},
+      home: {
+        path: this.own.directory,
+        hostId: HOST,
+        tenantId: 'default',
+        config: { limits, policy: policySchema.parse({}), sweep: { intervalMs: 0 } },
+      },
+      actor: 'tester',
+      plan: () => ({
+        address: this.server.address,
+        namespace: 'default',
+        tls: undefined,
+        apiKey: undefined,
+        metadata: {},
+        source: 'environment',
+      }),
+      client: () => Promise.resolve(this.client),
+      close: () => Promise.resolve(),
+    };
+  }
+
   get client(): Client {
     return this.server.client;
   }
@@ -92,8 +129,9 @@ export class Stage {
     return this.client.workflow.start(WORKFLOW.task, {
       workflowId: taskWorkflowId({ tenantId: create.tenantId, taskId: create.id }),
       taskQueue: ORCHESTRATOR_QUEUE,
-      args: [{ create }],
+      args: [{ create, version: RULES }],
       memo: { title: create.title },
+      typedSearchAttributes: new TypedSearchAttributes(firstAttributes({ type: WORKFLOW.task, newTask: create })),
     });
   }
 
@@ -116,8 +154,16 @@ export class Stage {
     return attempt;
   }
 
-  dispatch(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<DispatchAnswer> {
+  /** Dispatches, whatever comes of it. */
+  ask(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<DispatchAnswer> {
     return handle.executeUpdate(dispatchUpdate, { args: [{ agentId: DEFAULT_AGENT, ...change }] });
+  }
+
+  /** Dispatches a task whose run begins at once. */
+  async dispatch(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<StartedDispatch> {
+    const answer = await this.ask(handle, change);
+    if (!('attemptId' in answer)) throw new Error(`no run began: ${JSON.stringify(answer)}`);
+    return answer;
   }
 
   /** Dispatches and waits until the attempt has settled and the task is at rest again. */

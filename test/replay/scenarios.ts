@@ -86,11 +86,11 @@ export const scenarios: readonly Scenario[] = [
     await stage.settled(task, attemptId);
     return task;
   }),
-  scenario('rolled-over-in-mid-run', ['dispatchTask'], async (stage) => {
+  scenario('rolled-over-in-mid-run-by-updates', ['dispatchTask'], async (stage) => {
     const task = await stage.create();
     const order = await stage.hold(task);
     for (let serial = 0; serial < 410; serial += 1) {
-      await task.executeUpdate(addActivityUpdate, { args: [{ summary: String(serial) }] });
+      await task.executeUpdate(updateUpdate, { args: [{ title: String(serial) }] });
     }
     stage.host.release(order);
     await stage.settled(task, order.attemptId);

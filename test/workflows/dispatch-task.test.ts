@@ -123,12 +123,12 @@ describe('dispatchTask', () => {
     expect(activities.filter(({ detail }) => detail.code === 'no_executor')).toHaveLength(1);
   });
 
-  it('rolls over under a run of many notes, adopts the same attempt, and loses nothing', async () => {
+  it('rolls over under a run of many changes, adopts the same attempt, and loses nothing', async () => {
     const task = await stage.create();
     const order = await stage.hold(task);
     const runs = new Set<string>();
     for (let serial = 0; serial < 450; serial += 1) {
-      await task.executeUpdate(addActivityUpdate, { args: [{ summary: `note ${String(serial)}` }] });
+      await task.executeUpdate(updateUpdate, { args: [{ title: `title ${String(serial)}` }] });
       if (serial % 50 === 0) runs.add((await task.describe()).runId);
     }
     stage.host.release(order);
@@ -138,10 +138,26 @@ describe('dispatchTask', () => {
     const moved = await stage.store.selectFrom('archive').selectAll().where('task', '=', task.workflowId).execute();
     const kept = (await stage.record(task)).activities;
     const entries = [...moved.map(({ body }) => JSON.parse(body) as ActivityEntry), ...kept];
-    const notes = entries.filter(({ detail }) => detail.type === 'note').sort((a, b) => numberOf(a) - numberOf(b));
-    expect(notes.map(({ summary }) => summary)).toEqual(
-      Array.from({ length: 450 }, (_, serial) => `note ${String(serial)}`),
-    );
+    const numbers = entries.map(numberOf).sort((a, b) => a - b);
+    expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index + 1));
+    expect(entries.filter(({ detail }) => detail.type === 'update')).toHaveLength(450);
+  });
+
+  it('gives every note to exactly one run, however many came in (P117)', async () => {
+    const task = await stage.create();
+    const order = await stage.hold(task);
+    for (let serial = 0; serial < 450; serial += 1) {
+      await task.executeUpdate(addActivityUpdate, { args: [{ summary: `note <${String(serial)}>` }] });
+    }
+    stage.host.release(order);
+    await stage.settled(task, order.attemptId);
+    stage.host.run = (given) => goodReport(given);
+    await stage.settle(task);
+    await stage.settle(task);
+    const [first = '', second = '', third = ''] = stage.host.orders.slice(-3).map(({ message }) => message);
+    expect(first).not.toContain('note <');
+    expect(second.match(/note <\d+>/g)).toHaveLength(450);
+    expect(third).not.toContain('note <');
   });
 
   it('shows a changed title in lists', async () => {
@@ -152,7 +168,7 @@ describe('dispatchTask', () => {
 
   it('keeps the memo and search attributes over the phases', async () => {
     const task = await stage.create({ metadata: { projectId: 'P1' } });
-    await stage.settle(task);
+    await stage.settle(task, { managedBy: 'P1' });
     const { memo, typedSearchAttributes } = await task.describe();
     expect(memo).toEqual({ title: 'Say hello' });
     const values = typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]);

@@ -4,10 +4,10 @@ import { workerMessage } from '../../workflows/dispatch-task/message';
 import { newTask } from '../helpers/stage';
 import { perform } from './task-record/model';
 
-const messageOf = ({ task, attempts }: Carried): string => {
-  const attempt = attempts.at(-1);
+const messageOf = (carried: Carried): string => {
+  const attempt = carried.attempts.at(-1);
   if (attempt === undefined) throw new Error('there is no attempt');
-  return workerMessage(task, attempt);
+  return workerMessage(carried, attempt);
 };
 const begin = (description?: string) =>
   newCarried(newTask({ id: 'T-7', title: 'Say hello', ...(description !== undefined && { description }) }));

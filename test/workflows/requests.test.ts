@@ -1,6 +1,4 @@
 import { addActivityUpdate, taskQuery, updateUpdate, type Note, type TaskUpdate } from '../../contract/task';
-import { dispatchUpdate } from '../../contract/run';
-import { DEFAULT_AGENT } from '../../contract/agent';
 import { codeOf, Stage } from '../helpers/stage';
 
 describe('requests', () => {
@@ -22,7 +20,7 @@ describe('requests', () => {
 
   it('starts one run for a dispatch that is sent twice with one request id (GN10, DS12)', async () => {
     const task = await stage.create();
-    const send = () => task.executeUpdate(dispatchUpdate, { args: [{ requestId: 'D1', agentId: DEFAULT_AGENT }] });
+    const send = () => stage.dispatch(task, { requestId: 'D1' });
     const [first, second] = await Promise.all([send(), send()]);
     expect(second).toEqual(first);
     await stage.settled(task, first.attemptId);

@@ -40,11 +40,7 @@ function orderOf({ carried }: TaskRecord, attempt: Attempt): RunOrder {
     mode: threadId === null ? 'start' : 'resume',
     threadId,
     codexHome,
-    message: workerMessage(
-      carried.task,
-      attempt,
-      carried.intent?.kind === 'run' ? carried.intent.relations : NO_RELATIONS,
-    ),
+    message: workerMessage(carried, attempt, carried.intent?.kind === 'run' ? carried.intent.relations : NO_RELATIONS),
     repository: workspace.path,
     policy,
     limits,

@@ -8,6 +8,7 @@ import { deliver } from './deliver';
 import { judgeByCriteria } from './judge-by-criteria';
 import { queueResultReceipt } from './queue-result-receipt';
 import { stopOnCancellation } from './stop';
+import { tellProject } from './tell-project';
 
 /**
  * A task being executed: one attempt, from the accepted dispatch to the settled result. It ends by going back to rest
@@ -25,6 +26,7 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
     await queueResultReceipt(record);
     await judgeByCriteria(record);
     record.conclude((carried) => amendAttempt(carried, { settledAt: now() }));
+    await tellProject(record);
     return goOn(record, 'task');
   });
 }

@@ -1,6 +1,7 @@
-import type { Attempt } from '../../contract/run';
+import type { Attempt, Carried } from '../../contract/run';
 import { NO_RELATIONS, type RelatedTask, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
+import { undeliveredNotes } from '../task-record/undelivered';
 
 const WHY: Record<Attempt['mode'], string> = {
   start: '',
@@ -14,10 +15,11 @@ const WHY: Record<Attempt['mode'], string> = {
  * if it were new: the message says what became of the last run, and that its effects have to be checked first.
  */
 export function workerMessage(
-  task: Task,
+  carried: Carried,
   attempt: Attempt,
   { parent, dependencies }: Relations = NO_RELATIONS,
 ): string {
+  const { task } = carried;
   const isContinued = attempt.threadId !== null;
   const parts = [
     ...(attempt.mode === 'start' ? [] : [WHY[attempt.mode]]),
@@ -31,7 +33,7 @@ export function workerMessage(
     ...(parent === null ? [] : [`## Parent task ${parent.id}: ${oneLine(parent.title)}\n\n${quoted(parent.text)}`]),
     ...(dependencies.length === 0 ? [] : [`## Completed dependencies\n\n${dependencies.map(dependency).join('\n\n')}`]),
     ...criteria(task),
-    ...newInput(task, attempt),
+    ...newInput(carried),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -61,11 +63,8 @@ function criteria({ acceptance }: Task): string[] {
   ];
 }
 
-/** Notes that came in since the last run (RV8, WM11). */
-function newInput({ activities }: Task, { mode }: Attempt): string[] {
-  if (mode === 'start') return [];
-  const dispatched = activities.map(({ detail }) => detail.type === 'dispatch');
-  const earlier = dispatched.lastIndexOf(true, dispatched.lastIndexOf(true) - 1);
-  const notes = activities.slice(earlier + 1).filter(({ detail }) => detail.type === 'note');
-  return notes.length === 0 ? [] : [`New input:\n\n${notes.map(({ summary }) => summary).join('\n\n')}`];
+/** What people said since the last run (RV8, WM11). */
+function newInput(carried: Carried): string[] {
+  const notes = undeliveredNotes(carried).map(({ summary }) => summary);
+  return notes.length === 0 ? [] : [`New input:\n\n${notes.join('\n\n')}`];
 }

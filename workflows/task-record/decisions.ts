@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { failure } from '../../contract/failures';
-import type { Carried, decideSchema } from '../../contract/run';
+import { failure, type Failure } from '../../contract/failures';
+import { RUN_ACTOR, type Carried, type decideSchema } from '../../contract/run';
 import { boundedSummary } from './commands';
 import { transit, type Step, type Transition } from './transitions';
 
@@ -18,37 +18,70 @@ export const openIncident = ({ incidents, attempts }: Carried) =>
       code === 'interrupted_owner' && subject === attempts.at(-1)?.attemptId && decidedAt === null,
   );
 
+/** The review that a task waits for, by the id of the activity that asked for it. */
+export const openReview = ({ task }: Carried): string | undefined =>
+  task.status === 'review' ? task.activities.findLast(({ detail }) => detail.to === 'review')?.id : undefined;
+
 /** Answers a review or an open incident (RV7, RC-14, RC-15). */
 export function decide(carried: Carried, decision: Decision, at: string): Step<DecideAnswer> {
   const { task } = carried;
-  const about = { taskId: task.id };
+  if (decision.actor.startsWith(RUN_ACTOR)) {
+    return failure('HUMAN_REQUIRED', `${decision.actor} is a run and cannot decide`, { taskId: task.id });
+  }
   const isReview = decision.decision === 'approve' || decision.decision === 'send_back';
-  if (isReview && task.status !== 'review') {
-    return failure('NOTHING_TO_DECIDE', `task ${task.id} is ${task.status}, not in review`, about);
-  }
-  const incident = openIncident(carried);
-  if (!isReview && (incident === undefined || task.status !== 'in_progress')) {
-    return failure('NOTHING_TO_DECIDE', `task ${task.id} has no open incident`, about);
-  }
-  if (!isReview && decision.incidentId !== undefined && decision.incidentId !== incident?.id) {
-    return failure('TASK_STATUS_CONFLICT', `incident ${decision.incidentId} is not the open one`, {
-      hint: `The open incident is ${incident?.id ?? 'none'}.`,
-      ...about,
-    });
-  }
-  const decided = isReview
-    ? carried
-    : {
-        ...carried,
-        incidents: carried.incidents.map((each) => (each === incident ? { ...each, decidedAt: at } : each)),
-      };
+  if (isReview && isDecided(carried, decision)) return { carried, answer: answerOf(task) };
+  const refusal = isReview ? refuseReview(carried, decision) : refuseIncident(carried, decision);
+  if (refusal !== null) return refusal;
+  const open = openIncident(carried);
+  const incidents = carried.incidents.map((each) => (each === open ? { ...each, decidedAt: at } : each));
+  const decided = isReview ? carried : { ...carried, incidents };
   const next = transit(decided, transitionOf(carried, decision), { at, actor: decision.actor });
-  return { carried: next, answer: { success: true, taskId: task.id, status: next.task.status } };
+  return { carried: next, answer: answerOf(next.task) };
 }
 
-function transitionOf({ task }: Carried, { decision, note, incidentId }: Decision): Transition {
+const answerOf = ({ id: taskId, status }: Carried['task']): DecideAnswer => ({ success: true, taskId, status });
+
+/** Whether the last review was decided in just this way already: a second approval changes nothing. */
+function isDecided({ task }: Carried, { decision, reviewId }: Decision): boolean {
+  const last = task.activities.findLast(({ detail }) => detail.to !== undefined)?.detail;
+  const isSame = last?.type === 'decision' && last.decision === decision;
+  return isSame && (reviewId === undefined || reviewId === last.reviewId);
+}
+
+function refuseReview(carried: Carried, { reviewId }: Decision): Failure | null {
+  const { id: taskId, status } = carried.task;
+  const open = openReview(carried);
+  if (open === undefined) return failure('NOTHING_TO_DECIDE', `task ${taskId} is ${status}, not in review`, { taskId });
+  if (reviewId === undefined || reviewId === open) return null;
+  return failure('TASK_STATUS_CONFLICT', `review ${reviewId} is not the open one`, {
+    hint: `The open review is ${open}; look at the result again before you decide.`,
+    taskId,
+  });
+}
+
+function refuseIncident(carried: Carried, { incidentId }: Decision): Failure | null {
+  const { id: taskId, status } = carried.task;
+  const open = openIncident(carried);
+  if (open === undefined || status !== 'in_progress') {
+    return failure('NOTHING_TO_DECIDE', `task ${taskId} has no open incident`, { taskId });
+  }
+  if (incidentId === undefined || incidentId === open.id) return null;
+  return failure('TASK_STATUS_CONFLICT', `incident ${incidentId} is not the open one`, {
+    hint: `The open incident is ${open.id}.`,
+    taskId,
+  });
+}
+
+function transitionOf(carried: Carried, { decision, note, incidentId }: Decision): Transition {
+  const { task } = carried;
+  const reviewId = openReview(carried);
   const summary = boundedSummary(note ?? decision.replace('_', ' '));
-  const detail = { type: 'decision', decision, ...(incidentId !== undefined && { incidentId }) };
+  const detail = {
+    type: 'decision',
+    decision,
+    ...(incidentId !== undefined && { incidentId }),
+    ...(reviewId !== undefined && { reviewId }),
+  };
   switch (decision) {
     case 'approve':
       return { to: 'completed', summary, detail };

@@ -1,15 +1,24 @@
 import type { z } from 'zod';
 import { findAgent } from '../../contract/agent';
 import { failure, type Failure } from '../../contract/failures';
-import type { Attempt, Carried, DispatchAnswer, dispatchSchema, reopenSchema, RunMode } from '../../contract/run';
+import { projectOf } from '../../contract/project';
+import type {
+  Attempt,
+  Carried,
+  dispatchSchema,
+  reopenSchema,
+  RunMode,
+  StartedDispatch,
+  WaitingDispatch,
+} from '../../contract/run';
 import { refuseDependencies, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
 import { asEarlier } from './window';
-import { threadId } from '../../contract/text';
-import { isTerminal, transit, type Step, type Stamp } from './transitions';
+import { bounded, threadId } from '../../contract/text';
+import { append, isTerminal, transit, type Step, type Stamp } from './transitions';
 
 export type Dispatch = z.output<typeof dispatchSchema>;
-type ReopenRequest = z.output<typeof reopenSchema>;
+export type ReopenRequest = z.output<typeof reopenSchema>;
 
 /** A dispatch with the id of the attempt that it would make. */
 export interface Claim {
@@ -25,22 +34,42 @@ export function boundThread(task: Task): string | null {
   return typeof thread === 'string' && threadId.test(thread) ? thread : null;
 }
 
+/** The project whose queue executes the task (MA1), or null. */
+export const managerOf = ({ task, version }: Owned): string | null => (version === 1 ? null : projectOf(task));
+
+type Owned = Pick<Carried, 'task' | 'version'>;
+
+/** Whether a dispatch is one for the queue of the task's project: anybody's but the queue's own (MA2). */
+export function isForQueue(carried: Owned, { managedBy }: Dispatch): boolean {
+  const projectId = managerOf(carried);
+  return projectId !== null && managedBy !== projectId;
+}
+
 /** Checks 4 to 7 of a dispatch, in the order of the specification; null means it may go on. */
-export function refuseDispatch(task: Task, dispatch: Dispatch): Failure | null {
+export function refuseDispatch(carried: Owned, dispatch: Dispatch): Failure | null {
+  const { task } = carried;
   const about = { taskId: task.id };
+  const projectId = managerOf(carried);
+  if (isTerminal(task.status) && projectId !== null) {
+    return failure('TASK_TERMINAL', `task ${task.id} is ${task.status} and managed by project ${projectId}`, {
+      hint: 'Create a new task in the project, or reopen this one with `perdure task reopen`.',
+      ...about,
+    });
+  }
   if (isTerminal(task.status) && task.ownerType !== 'agent') {
     return failure('TASK_TERMINAL', `task ${task.id} is ${task.status} and not owned by an agent`, about);
   }
   if (task.status === 'review') return failure('TASK_IN_REVIEW', `task ${task.id} waits for a review`, about);
   if (task.status === 'in_progress') return notDispatchable(task);
+  if (isForQueue(carried, dispatch)) return null;
   if (task.ownerType !== 'agent') {
     return failure('AGENT_TASK_REQUIRED', `task ${task.id} belongs to a ${task.ownerType}`, about);
   }
-  if (findAgent(dispatch.agentId) === undefined) {
-    return failure('AGENT_NOT_FOUND', `there is no agent ${dispatch.agentId}`, about);
-  }
-  return null;
+  return refuseAgent(task, dispatch);
 }
+
+const refuseAgent = ({ id: taskId }: Task, { agentId }: Dispatch): Failure | null =>
+  findAgent(agentId) === undefined ? failure('AGENT_NOT_FOUND', `there is no agent ${agentId}`, { taskId }) : null;
 
 /** DS4, DS5: what can be dispatched, what this one is, and what each would do. */
 export function notDispatchable(task: Task): Failure {
@@ -59,15 +88,41 @@ export function notDispatchable(task: Task): Failure {
 
 const MODE: Partial<Record<Task['status'], RunMode>> = { interrupted: 'resume', failed: 'retry', pending: 'start' };
 
+/** Accepts a dispatch that is made when the last dependency completes; until then nothing else of the task changes. */
+export function awaitDependencies(
+  carried: Carried,
+  dispatch: Dispatch,
+  { relations, at }: Pick<Claim, 'relations' | 'at'>,
+): Step<WaitingDispatch> {
+  const { task, intent } = carried;
+  const refusal = intent === null ? refuseDispatch(carried, dispatch) : notDispatchable(task);
+  if (refusal !== null) return refusal;
+  const waitsFor = relations.dependencies.flatMap(({ id, status }) => (status === 'completed' ? [] : [id]));
+  const { managedBy: _, ...awaiting } = dispatch;
+  const entry = {
+    at,
+    actor: dispatch.actor,
+    summary: `starts after ${waitsFor.join(', ')}`,
+    detail: { type: 'await' },
+  };
+  return { carried: append({ ...carried, awaiting }, entry), answer: { success: true, taskId: task.id, waitsFor } };
+}
+
+/** Gives up a dispatch that waited, and says why. */
+export function dropAwaiting(carried: Carried, { at, actor }: Stamp, why: string): Carried {
+  const summary = bounded(`did not start: ${why}`, 1_000);
+  return append({ ...carried, awaiting: null }, { at, actor, summary, detail: { type: 'await' } });
+}
+
 /** Accepts a dispatch: claims the task for a new attempt, or hands it to a reopening first (DS1, DS2). */
-export function dispatchTask(carried: Carried, claim: Claim): Step<DispatchAnswer> {
+export function dispatchTask(carried: Carried, claim: Claim): Step<StartedDispatch> {
   const { task } = carried;
   const { dispatch, attemptId, at, relations } = claim;
-  const refusal = carried.intent === null ? refuseDispatch(task, dispatch) : notDispatchable(task);
+  const refusal = carried.intent === null ? refuseDispatch(carried, dispatch) : notDispatchable(task);
   if (refusal !== null) return refusal;
   const waiting = refuseDependencies(task.id, relations);
   if (waiting !== null) return waiting;
-  const answer = (mode: RunMode): DispatchAnswer => ({ success: true, taskId: task.id, attemptId, mode });
+  const answer = (mode: RunMode): StartedDispatch => ({ success: true, taskId: task.id, attemptId, mode });
   if (isTerminal(task.status)) {
     const reopen: ReopenRequest = { actor: dispatch.actor, replaceThread: true };
     const intent = { kind: 'reopen' as const, reopen, then: { dispatch, attemptId, relations } };
@@ -79,7 +134,8 @@ export function dispatchTask(carried: Carried, claim: Claim): Step<DispatchAnswe
     { to: 'in_progress', summary: `dispatched to ${dispatch.agentId} (${mode})`, detail: detailOf(mode, claim) },
     { at, actor: dispatch.actor },
   );
-  return { carried: beginAttempt(claimed, mode, claim), answer: answer(mode) };
+  const keepsThread = (mode === 'resume' || mode === 'retry') && dispatch.replaceThread !== true;
+  return { carried: beginAttempt(claimed, mode, { ...claim, keepsThread }), answer: answer(mode) };
 }
 
 const detailOf = (mode: RunMode, { dispatch, attemptId }: Claim) => ({
@@ -90,9 +146,8 @@ const detailOf = (mode: RunMode, { dispatch, attemptId }: Claim) => ({
 });
 
 /** Binds a claimed task to a new attempt: owner, thread and run id (RN1 to RN5, RN12). */
-function beginAttempt(carried: Carried, mode: RunMode, claim: Claim): Carried {
-  const { dispatch, attemptId, relations } = claim;
-  const keepsThread = mode === 'resume' || mode === 'retry';
+function beginAttempt(carried: Carried, mode: RunMode, claim: Claim & { keepsThread: boolean }): Carried {
+  const { dispatch, attemptId, relations, keepsThread } = claim;
   const threadId = keepsThread ? boundThread(carried.task) : null;
   const { thread_id: _, ...context } = carried.task.context;
   const task: Task = {
@@ -121,6 +176,7 @@ function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }
     policy: dispatch.policy,
     limits: dispatch.limits,
     completion: dispatch.completion,
+    ...(dispatch.managedBy !== undefined && { managedBy: dispatch.managedBy }),
     threadId,
     codexHome: threadId === null ? null : (earlier?.codexHome ?? null),
     workspacePath: null,
@@ -145,10 +201,10 @@ function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }
   };
 }
 
-/** Accepts a reopening (RO1): the next phase does it. */
-export function acceptReopen(carried: Carried, reopen: ReopenRequest): Step<{ success: true; taskId: string }> {
-  const { task } = carried;
-  if (!isTerminal(task.status) || carried.intent !== null) {
+/** Refuses a reopening of anything but a terminal task of an agent (RO1, RO11). */
+export function refuseReopen(carried: Carried, { dispatch }: ReopenRequest): Failure | null {
+  const { task, intent } = carried;
+  if (!isTerminal(task.status) || intent !== null) {
     return failure('TASK_STATUS_CONFLICT', `a task that is ${task.status} cannot be reopened`, {
       hint: 'Only completed and cancelled tasks can be reopened; dispatch takes up the others.',
       taskId: task.id,
@@ -157,9 +213,25 @@ export function acceptReopen(carried: Carried, reopen: ReopenRequest): Step<{ su
   if (task.ownerType !== 'agent') {
     return failure('AGENT_TASK_REQUIRED', `task ${task.id} belongs to a ${task.ownerType}`, { taskId: task.id });
   }
+  // Reopening looks at no authority (RO10), the run that follows does.
+  if (dispatch === undefined) return null;
+  return isForQueue(carried, dispatch) ? refuseDispatch(carried, dispatch) : refuseAgent(task, dispatch);
+}
+
+/** Accepts a reopening: the next phase does it, and the one after that runs the task when a dispatch came with it. */
+export function acceptReopen(
+  carried: Carried,
+  { dispatch: _, ...reopen }: ReopenRequest,
+  then: Pick<Claim, 'dispatch' | 'attemptId' | 'relations'> | null = null,
+): Step<{ success: true; taskId: string; attemptId?: string }> {
+  const { id: taskId } = carried.task;
+  const refusal = refuseReopen(carried, { ...reopen, dispatch: then?.dispatch });
+  if (refusal !== null) return refusal;
+  const waiting = then === null ? null : refuseDependencies(taskId, then.relations);
+  if (waiting !== null) return waiting;
   return {
-    carried: { ...carried, intent: { kind: 'reopen', reopen, then: null } },
-    answer: { success: true, taskId: task.id },
+    carried: { ...carried, intent: { kind: 'reopen', reopen, then } },
+    answer: { success: true, taskId, ...(then !== null && { attemptId: then.attemptId }) },
   };
 }
 
@@ -177,7 +249,11 @@ export function reopenTask(carried: Carried, { at }: Pick<Stamp, 'at'>): Carried
     {
       to: 'in_progress',
       summary: 'reopened',
-      detail: { type: 'reopen', earlier: { status, result, failureReason, since: statusSince } },
+      detail: {
+        type: 'reopen',
+        earlier: { status, result, failureReason, since: statusSince },
+        ...(then !== null && { attemptId: then.attemptId }),
+      },
       fields: {
         result: null,
         failureReason: null,
@@ -186,5 +262,7 @@ export function reopenTask(carried: Carried, { at }: Pick<Stamp, 'at'>): Carried
     },
     { at, actor: reopen.actor },
   );
-  return then === null ? reopened : beginAttempt(reopened, 'reopen', { ...then, at });
+  if (then === null) return reopened;
+  const keepsThread = !reopen.replaceThread || reopen.threadId !== undefined;
+  return beginAttempt(reopened, 'reopen', { ...then, at, keepsThread });
 }

@@ -2,44 +2,65 @@ import { setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
 import { failure, type Failure } from '../../contract/failures';
 import { incidentsQuery } from '../../contract/incident';
+import { executorQuery, failOrphanSchema, failOrphanUpdate, type JudgedOrphan } from '../../contract/orphan';
+import { dependantAddedSignal, dependencyCompletedSignal } from '../../contract/relation';
 import * as run from '../../contract/run';
 import * as task from '../../contract/task';
 import { addActivity, updateTask } from './commands';
 import { decide } from './decisions';
-import { acceptReopen, notDispatchable, type Dispatch } from './dispatching';
+import { acceptReopen, notDispatchable, refuseReopen, type Dispatch, type ReopenRequest } from './dispatching';
+import { addDependant } from './dependants';
+import { executorOf } from './executor';
 import { now, type TaskRecord } from './record';
 import { checkRelations } from './relations';
 import { refuse } from './refusal';
+import { notOrphaned } from './settling';
 import { setStatus } from './status-change';
 import { requestStop } from './stopping';
 import { isRefusal } from './transitions';
 import { command, update } from './update-handler';
 import { isSettling, whyOf } from './view';
 
-/** How a phase takes a dispatch. */
-export interface DispatchRule {
-  check(dispatch: Dispatch): Failure | null;
-  accept(dispatch: Dispatch): Promise<run.DispatchAnswer>;
+/** How a phase takes a request that it may have to think about. */
+interface Rule<I, A> {
+  /** Refuses before anything enters history. */
+  check(input: I): Failure | null;
+  accept(input: I): Promise<A>;
 }
 
-/** Registers what every phase answers: all queries, and all updates; without a rule of its own a phase refuses dispatch. */
-export function registerHandlers(record: TaskRecord, dispatchRule = refuseDispatch(record)): void {
+/** What only some phases can do. */
+export interface PhaseRules {
+  readonly dispatch: Rule<Dispatch, run.DispatchAnswer>;
+  readonly reopen: Rule<ReopenRequest, { success: true; taskId: string; attemptId?: string }>;
+  readonly failOrphan: Rule<z.output<typeof failOrphanSchema>, JudgedOrphan>;
+}
+
+/** Registers what every phase answers: all queries, and all updates; without rules of its own a phase is busy. */
+export function registerHandlers(record: TaskRecord, rules = busyRules(record)): void {
   setHandler(task.taskQuery, () => record.carried.task);
   setHandler(task.whyQuery, () => whyOf(record.carried, record.phase));
   setHandler(run.attemptsQuery, () => record.carried.attempts);
   setHandler(incidentsQuery, () => record.carried.incidents);
-
+  setHandler(run.carriedQuery, () => record.carried);
+  setHandler(executorQuery, () => (notOrphaned(record.carried) === null ? executorOf(record.carried) : null));
   setHandler(run.workersUpgradedSignal, () => {
     record.rollOver();
+  });
+  setHandler(dependantAddedSignal, (workflowId) => {
+    record.conclude((carried) => addDependant(carried, workflowId));
+  });
+  setHandler(dependencyCompletedSignal, () => {
+    record.isReadinessDue = true;
   });
 
   update(record, task.updateUpdate, { schema: task.taskUpdateSchema, ...updateRule(record) });
   command(record, task.addActivityUpdate, { schema: task.noteSchema, perform: addActivity });
   command(record, task.setStatusUpdate, { schema: task.statusChangeSchema, perform: setStatus });
   command(record, run.decideUpdate, { schema: run.decideSchema, perform: decide });
-  command(record, run.reopenUpdate, { schema: run.reopenSchema, perform: acceptReopen });
   command(record, run.stopUpdate, { schema: run.stopSchema, perform: requestStop });
-  update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...dispatchRule });
+  update(record, run.reopenUpdate, { schema: run.reopenSchema, ...rules.reopen });
+  update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...rules.dispatch });
+  update(record, failOrphanUpdate, { schema: failOrphanSchema, ...rules.failOrphan });
 }
 
 /** An update of relations looks at the other tasks before it counts (PD10); any other one is a pure command. */
@@ -57,17 +78,24 @@ function updateRule(record: TaskRecord) {
   };
 }
 
-/** A phase that already executes the task takes no dispatch (DS4, DS15). */
-function refuseDispatch(record: TaskRecord): DispatchRule {
-  const refusal = () => {
-    const { task, attempts } = record.carried;
-    if (!isSettling(attempts.at(-1))) return notDispatchable(task);
-    const error = 'the result of the last run is being recorded';
-    return failure('TASK_NOT_DISPATCHABLE', error, {
-      hint: 'Try again in a moment.',
-      retryable: true,
-      taskId: task.id,
-    });
+/** A phase that executes the task takes no dispatch, and there is nothing to reopen or to judge (DS4, DS15). */
+function busyRules(record: TaskRecord): PhaseRules {
+  const always = <A>(refusal: () => Failure): Rule<unknown, A> => ({
+    check: refusal,
+    accept: () => refuse(refusal()),
+  });
+  return {
+    dispatch: always(() => busy(record.carried)),
+    reopen: {
+      check: (reopen) => refuseReopen(record.carried, reopen),
+      accept: (reopen) => Promise.resolve(record.perform((carried) => acceptReopen(carried, reopen))),
+    },
+    failOrphan: always(() => notOrphaned(record.carried) ?? busy(record.carried)),
   };
-  return { check: refusal, accept: () => refuse(refusal()) };
+}
+
+function busy({ task, attempts }: run.Carried): Failure {
+  if (!isSettling(attempts.at(-1))) return notDispatchable(task);
+  const error = 'the result of the last run is being recorded';
+  return failure('TASK_NOT_DISPATCHABLE', error, { hint: 'Try again in a moment.', retryable: true, taskId: task.id });
 }

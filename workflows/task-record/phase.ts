@@ -2,6 +2,7 @@ import { allHandlersFinished, condition, makeContinueAsNewFunc, proxyActivities 
 import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE, type PhaseType } from '../../contract/names';
 import type { PhaseInput } from '../../contract/new-task';
+import { RULES } from '../../contract/run';
 import type { TaskRecord } from './record';
 import { attributesOf } from './view';
 
@@ -25,5 +26,5 @@ export async function goOn(record: TaskRecord, next: PhaseType): Promise<never> 
     workflowType: next,
     typedSearchAttributes: attributesOf(record.carried),
   });
-  return continueAs({ carried: record.carried });
+  return continueAs({ carried: { ...record.carried, version: RULES } });
 }

@@ -24,6 +24,8 @@ export class TaskRecord {
   private title: string;
   private updates = 0;
   private isToRollOver = false;
+  /** Whether a dispatch that waits for dependencies should look at them again. */
+  isReadinessDue: boolean;
 
   constructor(
     readonly phase: PhaseType,
@@ -31,6 +33,7 @@ export class TaskRecord {
   ) {
     this.published = JSON.stringify(attributesOf(state));
     this.title = state.task.title;
+    this.isReadinessDue = state.awaiting !== null;
     this.show();
   }
 
@@ -54,7 +57,10 @@ export class TaskRecord {
 
   /** Changes the state as it is now in a way that the end of this phase makes visible. */
   conclude(change: (carried: Carried) => Carried): void {
-    this.state = change(this.state);
+    const before = this.state;
+    this.state = change(before);
+    const { awaiting, task } = this.state;
+    if (awaiting !== before.awaiting || task.dependencies !== before.task.dependencies) this.isReadinessDue = true;
     this.show();
   }
 
@@ -118,8 +124,8 @@ export function openRecord(phase: PhaseType, input: PhaseInput): TaskRecord {
   if (!parsed.success) return unreadable(input, invalidArgument(parsed.error));
   const given = parsed.data;
   if ('carried' in given) return new TaskRecord(phase, given.carried);
-  const carried = newCarried(given.create);
-  if (!('dispatch' in given)) return new TaskRecord(phase, carried);
+  const carried = newCarried(given.create, given.version);
+  if (!('dispatch' in given)) return new TaskRecord(phase, { ...carried, awaiting: given.awaiting ?? null });
   const { dispatch, attemptId } = given;
   if (hasRelations(carried.task)) {
     return refuse(

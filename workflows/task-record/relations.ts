@@ -14,6 +14,19 @@ const relationActivities = proxyActivities<TaskActivities>({
   retry: { initialInterval: '200 milliseconds', maximumInterval: '5 seconds' },
 });
 
+/** The same for a task that starts by itself: nobody waits for the answer, and nobody would ask again. */
+const patientActivities = proxyActivities<TaskActivities>({
+  taskQueue: ORCHESTRATOR_QUEUE,
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+});
+
+/** What the dependencies of a task have come to, however long it takes to find out. */
+export function readRelationsAtLast({ carried }: TaskRecord): Promise<Relations> {
+  const { tenantId, parentId = null, dependencies } = carried.task;
+  return patientActivities.readRelations({ tenantId, parentId, dependencies });
+}
+
 /** What a dispatch has to know of the parent and the dependencies (PD6); refuses when they cannot be read. */
 export async function readRelations({ carried }: TaskRecord): Promise<Relations> {
   const { task } = carried;

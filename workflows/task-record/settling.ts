@@ -1,9 +1,10 @@
 import type { RunReport } from '../../contract/activities';
 import type { Incident } from '../../contract/incident';
-import { FAILURES } from '../../contract/failures';
+import { FAILURES, failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
+import { managerOf } from './dispatching';
 import { transit } from './transitions';
 
 /** Who the engine's own transitions are recorded for. */
@@ -134,4 +135,13 @@ export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: 
     },
     stamp,
   );
+}
+
+/** Refuses to judge the executor of a task that says of none, or that another authority answers for (OR1, OR12, OR13). */
+export function notOrphaned(carried: Carried): Failure | null {
+  const { task, intent } = carried;
+  const isCandidate = task.status === 'in_progress' && task.ownerType === 'agent' && intent === null;
+  if (isCandidate && managerOf(carried) === null) return null;
+  const why = isCandidate ? 'managed by a project' : intent === null ? task.status : 'being run';
+  return failure('TASK_STATUS_CONFLICT', `task ${task.id} is no orphan: it is ${why}`, { taskId: task.id });
 }

@@ -18,14 +18,23 @@ const isBlank = (text: string | undefined): text is undefined => text === undefi
 
 const toPending: Rule = (task) => (task.status === 'pending' ? null : refuseTransition(task, 'pending'));
 
-/** A person or a run claims the task without a dispatch (TS4, TS19, TS23). */
-const toInProgress: Rule = (task, _change, isRunning) => {
+/** A person or a run claims the task without a dispatch; a run binds its own thread (TS4, TS19, TS23). */
+const toInProgress: Rule = (task, { runId, threadId }, isRunning) => {
   if (task.status === 'in_progress' && isRunning) return null;
   if (isTerminal(task.status)) {
     return { ...refuseTransition(task, 'in_progress'), hint: 'Dispatch it: that reopens and runs it.' };
   }
   if (task.status !== 'pending' && task.status !== 'interrupted') return refuseTransition(task, 'in_progress');
-  return { to: 'in_progress', summary: 'claimed without a dispatch', detail: { type: 'claim' } };
+  const binding = {
+    ...(threadId !== undefined && { thread_id: threadId }),
+    ...(runId !== undefined && { run_id: runId }),
+  };
+  return {
+    to: 'in_progress',
+    summary: 'claimed without a dispatch',
+    detail: { type: 'claim', ...(runId !== undefined && { runId }), ...(threadId !== undefined && { threadId }) },
+    fields: { context: { ...task.context, ...binding } },
+  };
 };
 
 /** Completion, exactly once (TS7, TS9); a task that requires review goes to review first (RV7). */

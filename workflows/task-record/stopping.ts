@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { failure } from '../../contract/failures';
 import type { Carried, stopSchema } from '../../contract/run';
 import { openIncident } from './decisions';
+import { dropAwaiting } from './dispatching';
 import { currentAttempt } from './settling';
 import { transit, type Step } from './transitions';
 import { isRunning } from './view';
@@ -22,6 +23,10 @@ export function requestStop(carried: Carried, request: StopRequest, at: string):
   if (isRunning(carried)) {
     const stop = carried.stop ?? { at, actor: request.actor, reason };
     return { carried: { ...carried, stop }, answer: answer(true) };
+  }
+  if (carried.awaiting !== null) {
+    const next = dropAwaiting(carried, { at, actor: request.actor }, reason);
+    return { carried: next, answer: answer(false) };
   }
   const attempt = currentAttempt(carried);
   if (openIncident(carried) !== undefined && task.status === 'in_progress') {

@@ -57,7 +57,8 @@ export function transit(carried: Carried, transition: Transition, { at, actor }:
     detail: { ...detail, from, to },
     ...(executionResultId !== undefined && { executionResultId }),
   };
-  return append({ ...carried, task: moved }, entry);
+  // What waited for dependencies was meant for the status before; children are cancelled with their parent (PD13).
+  return append({ ...carried, task: moved, awaiting: null, owesCancel: to === 'cancelled' }, entry);
 }
 
 /** Appends one activity; entries are numbered over the task's whole life. */

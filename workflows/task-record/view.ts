@@ -3,9 +3,11 @@ import { SEARCH_ATTRIBUTE, type PhaseType } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
 import type { Why } from '../../contract/task';
 import type { SearchAttributePair } from '@temporalio/common';
-import { openIncident } from './decisions';
+import { openIncident, openReview } from './decisions';
 import { boundThread } from './dispatching';
+import { claimOf } from './executor';
 import { currentAttempt } from './settling';
+import { undeliveredNotes } from './undelivered';
 
 /** Whether a run executes the task, or is about to: a reopening that only rests is none. */
 export const isRunning = ({ intent }: Carried): boolean =>
@@ -22,7 +24,8 @@ export function attentionOf(carried: Carried): Attention {
   if (isSettling(currentAttempt(carried))) return 'running';
   switch (task.status) {
     case 'in_progress':
-      return openIncident(carried) === undefined ? 'outcome' : 'recovery';
+      if (openIncident(carried) !== undefined) return 'recovery';
+      return carried.version > 1 && claimOf(carried) !== null ? 'claimed' : 'outcome';
     case 'review':
       return 'review';
     case 'interrupted':
@@ -58,7 +61,7 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
   const { task } = carried;
   const attempt = currentAttempt(carried);
   const attention = attentionOf(carried);
-  const [sentence, next] = SENTENCES[attention](carried, attempt);
+  const [sentence, next] = (carried.awaiting === null ? SENTENCES[attention] : WAITING)(carried, attempt);
   return {
     sentence,
     next,
@@ -69,11 +72,18 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
     facts: [
       ...(attempt === undefined ? ['no run was ever started'] : attemptFacts(attempt)),
       ...incidentFacts(carried),
+      ...reviewFacts(carried),
+      ...noteFacts(carried),
     ],
   };
 }
 
 type Sentence = (carried: Carried, attempt: Attempt | undefined) => [string, string];
+
+const WAITING: Sentence = ({ task }) => [
+  `The task is ${task.status}; it starts by itself when ${task.dependencies.join(', ')} have completed.`,
+  'the completion of what it depends on, or dispatch; stop takes that back',
+];
 
 const SENTENCES: Record<Attention, Sentence> = {
   none: ({ task }) =>
@@ -94,7 +104,20 @@ const SENTENCES: Record<Attention, Sentence> = {
     `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
     'decide, or dispatch (goes on in the same thread)',
   ],
-  outcome: () => ['The run ended and nobody has recorded the outcome.', 'task complete, task fail, or dispatch again'],
+  outcome: ({ task }) => [
+    task.activities.findLast(({ detail }) => detail.to !== undefined)?.detail.type === 'reopen'
+      ? `The task was reopened at ${task.statusSince}, and nothing runs it.`
+      : 'The run ended and nobody has recorded the outcome.',
+    'task complete, task fail, or dispatch again',
+  ],
+  claimed: (carried) => {
+    const claim = claimOf(carried);
+    const run = claim?.runId ?? claim?.threadId;
+    return [
+      `The task is claimed by ${claim?.actor ?? '?'} ${run ? `for run ${run}` : 'without a run'}; nothing here runs it.`,
+      'task complete, task fail, or dispatch (takes it over unless its run is alive)',
+    ];
+  },
   review: () => ['The result waits for a review.', 'decide approve or send back'],
   input: ({ task }) => [
     `The task is interrupted: ${task.activities.findLast(({ detail }) => detail.to === 'interrupted')?.summary ?? ''}`,
@@ -117,3 +140,13 @@ const incidentFacts = ({ incidents }: Carried): string[] =>
   incidents
     .filter(({ decidedAt }) => decidedAt === null)
     .map(({ id, code, at }) => `open incident ${id}: ${code} at ${at}`);
+
+function reviewFacts(carried: Carried): string[] {
+  const review = openReview(carried);
+  return review === undefined ? [] : [`open review ${review}`];
+}
+
+function noteFacts(carried: Carried): string[] {
+  const { length } = undeliveredNotes(carried);
+  return length === 0 ? [] : [`${String(length)} notes wait for the next run`];
+}

@@ -1,11 +1,15 @@
 import type { ArchivedEntry } from '../../contract/activities';
 import type { Attempt, Carried } from '../../contract/run';
+import type { Task } from '../../contract/task';
+import { undeliveredNotes } from './undelivered';
 import { bounded, utf8Length } from '../../contract/text';
 
 /** What a record keeps of its past; it lets twice as much gather before it moves the rest to the store. */
 const KEPT_ACTIVITIES = 200;
 const KEPT_ACTIVITY_BYTES = 128 * 1024;
 const KEPT_ATTEMPTS = 20;
+/** Notes that wait for the next run and stay beyond that, within as many bytes again. */
+const KEPT_NOTES = 1_000;
 /** Characters of an earlier attempt's observation that stay in the record; its own phase has the whole. */
 const EXCERPT = 500;
 
@@ -17,15 +21,17 @@ export interface Overflow {
 }
 
 /** What a record should hand to the store, or null while it is small: a record must stay far below a payload's limit. */
-export function overflowOf({ task, attempts }: Carried): Overflow | null {
-  const { activities } = task;
+export function overflowOf(carried: Carried): Overflow | null {
+  const activities = movableOf(carried);
+  const { attempts } = carried;
   const isSmall =
     activities.length <= 2 * KEPT_ACTIVITIES &&
     attempts.length <= 2 * KEPT_ATTEMPTS &&
     lengthOf(activities) <= 2 * KEPT_ACTIVITY_BYTES;
   if (isSmall) return null;
-  const oldActivities = activities.slice(0, firstKept(activities));
+  const oldActivities = activities.slice(0, activities.length - lastWithin(activities, KEPT_ACTIVITIES).length);
   const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS);
+  const moved = new Set(oldActivities.map(({ id }) => id));
   return {
     entries: [
       ...oldActivities.map((body) => ({ kind: 'activity' as const, id: body.id, body })),
@@ -33,7 +39,7 @@ export function overflowOf({ task, attempts }: Carried): Overflow | null {
     ],
     drop: (carried) => ({
       ...carried,
-      task: { ...carried.task, activities: carried.task.activities.slice(oldActivities.length) },
+      task: { ...carried.task, activities: carried.task.activities.filter(({ id }) => !moved.has(id)) },
       attempts: carried.attempts.slice(oldAttempts.length),
       archived: {
         activities: carried.archived.activities + oldActivities.length,
@@ -45,15 +51,24 @@ export function overflowOf({ task, attempts }: Carried): Overflow | null {
 
 const lengthOf = (value: unknown): number => utf8Length(JSON.stringify(value));
 
-/** Index of the first entry that stays: the last ones that fit both bounds. */
-function firstKept(activities: Carried['task']['activities']): number {
+/** Activities that may move: all but reopenings and notes that no run was given yet, as far as there is room for them. */
+function movableOf(carried: Carried): Task['activities'] {
+  const { activities } = carried.task;
+  if (carried.version === 1) return activities;
+  const reopenings = activities.filter(({ detail }) => detail.type === 'reopen').slice(-KEPT_ATTEMPTS);
+  const kept = new Set([...reopenings, ...lastWithin(undeliveredNotes(carried), KEPT_NOTES)].map(({ id }) => id));
+  return activities.filter(({ id }) => !kept.has(id));
+}
+
+/** The last entries that fit both bounds. */
+function lastWithin(activities: Task['activities'], count: number): Task['activities'] {
   let room = KEPT_ACTIVITY_BYTES;
-  const earliest = Math.max(0, activities.length - KEPT_ACTIVITIES);
+  const earliest = Math.max(0, activities.length - count);
   for (let index = activities.length - 1; index >= earliest; index -= 1) {
     room -= lengthOf(activities[index]);
-    if (room < 0) return index + 1;
+    if (room < 0) return activities.slice(index + 1);
   }
-  return earliest;
+  return activities.slice(earliest);
 }
 
 /** An attempt as it is kept once another one has begun. */

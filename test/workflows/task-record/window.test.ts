@@ -1,7 +1,7 @@
-import { noteSchema } from '../../../contract/task';
+import { noteSchema, taskUpdateSchema } from '../../../contract/task';
 import { newCarried } from '../../../contract/new-task';
 import { utf8Length } from '../../../contract/text';
-import { addActivity } from '../../../workflows/task-record/commands';
+import { addActivity, updateTask } from '../../../workflows/task-record/commands';
 import { overflowOf } from '../../../workflows/task-record/window';
 import { isRefusal } from '../../../workflows/task-record/transitions';
 import { newTask } from '../../helpers/stage';
@@ -17,9 +17,19 @@ function noted(count: number, summary: string) {
   return carried;
 }
 
+function changed(count: number) {
+  let carried = newCarried(newTask());
+  for (let serial = 0; serial < count; serial += 1) {
+    const step = updateTask(carried, taskUpdateSchema.parse({ title: String(serial) }), AT);
+    if (isRefusal(step)) throw new Error(step.error);
+    carried = step.carried;
+  }
+  return carried;
+}
+
 describe('the window of a record', () => {
   it('moves the oldest activities when many have gathered, and numbers go on', () => {
-    const carried = noted(400, 'note');
+    const carried = changed(400);
     const overflow = overflowOf(carried);
     expect(overflow?.entries[0]).toMatchObject({ kind: 'activity', id: 'a-1' });
     const dropped = overflow?.drop(carried);
@@ -27,6 +37,20 @@ describe('the window of a record', () => {
     expect(dropped?.archived.activities).toBe(201);
     const next = perform(dropped ?? carried, { kind: 'note' });
     expect(next.task.activities.at(-1)?.id).toBe('a-402');
+  });
+
+  it('keeps notes that no run was given, as far as there is room for them (P117)', () => {
+    expect(overflowOf(noted(900, 'note'))).toBeNull();
+    const carried = noted(2_000, 'note');
+    const kept = overflowOf(carried)
+      ?.drop(carried)
+      .task.activities.filter(({ detail }) => detail.type === 'note');
+    expect(kept?.at(-1)?.summary).toBe('1999 note');
+    expect(kept?.length).toBeGreaterThan(800);
+  });
+
+  it('moves as it did before in a run that began by the first rules', () => {
+    expect(overflowOf({ ...noted(400, 'note'), version: 1 })?.entries).toHaveLength(201);
   });
 
   it('keeps a record below the limit of a payload, whatever notes hold (P50)', () => {

@@ -1,0 +1,100 @@
+import type { ProjectActivities } from '../../contract/activities';
+import { codedFailure } from '../../contract/coded-failure';
+import type { Failure } from '../../contract/failures';
+import { projectWorkflowId, taskWorkflowId, visibilityText, WORKFLOW, type TaskKey } from '../../contract/names';
+import { projectSchema, QUEUE_LENGTH, type ManagedStart, type Project, type QueuedTask } from '../../contract/project';
+import { attemptSchema, dispatchSchema, type Attempt } from '../../contract/run';
+import { isNotFound, type TaskServer } from './task-server';
+
+/** Makes the activities between tasks and their projects' queues. */
+export function createProjectActivities(server: TaskServer): ProjectActivities {
+  return {
+    async enqueueTask({ task: { tenantId }, projectId, queued }) {
+      const project = await readProject(server, projectWorkflowId({ tenantId, projectId }));
+      const isKnown = project?.queue.some(({ taskId }) => taskId === queued.taskId) === true;
+      if (!isKnown && (project?.queue.length ?? 0) >= QUEUE_LENGTH) {
+        throw codedFailure('PROJECT_FULL', `${String(QUEUE_LENGTH)} tasks wait in project ${projectId}`);
+      }
+      await server.enqueue({ tenantId, projectId }, withoutDefaults(queued));
+    },
+    async startManaged({ task, projectId, queued, requestId }) {
+      const dispatch = { ...queued.order, requestId, completion: 'criteria', managedBy: projectId, whenReady: true };
+      const outcome = await server.update(task, 'dispatch', dispatch);
+      if (outcome.success) return started(outcome, projectId);
+      const running = outcome.code === 'TASK_NOT_DISPATCHABLE' ? await runOf(server, task, projectId) : undefined;
+      return running === undefined ? refused(outcome) : { kind: 'started', attemptId: running };
+    },
+    async findSettled({ tenantId, running }) {
+      const settled: string[] = [];
+      for (const { taskId, attemptId } of running) {
+        if (await hasSettled(server, { tenantId, taskId }, attemptId)) settled.push(attemptId);
+      }
+      return settled;
+    },
+    recoverProject: ({ tenantId, projectId }) => recover(server, projectWorkflowId({ tenantId, projectId })),
+  };
+}
+
+/** A queue is long: what every dispatch has by default is not kept in it. */
+function withoutDefaults({ order, ...task }: QueuedTask): QueuedTask {
+  const { policy, limits, ...rest } = order;
+  const usual = dispatchSchema.parse({ agentId: rest.agentId });
+  const isUsual = (given: object | undefined, value: object) => JSON.stringify(given) === JSON.stringify(value);
+  return {
+    ...task,
+    order: {
+      ...rest,
+      ...(policy !== undefined && !isUsual(policy, usual.policy) && { policy }),
+      ...(limits !== undefined && !isUsual(limits, usual.limits) && { limits }),
+    },
+  };
+}
+
+function started(answer: object, projectId: string): ManagedStart {
+  if ('attemptId' in answer) return { kind: 'started', attemptId: String(answer.attemptId) };
+  if ('waitsFor' in answer) return { kind: 'waiting' };
+  return { kind: 'refused', code: 'TASK_STATUS_CONFLICT', error: `the task has left project ${projectId}` };
+}
+
+/** The run of a task that its project began and lost sight of, because somebody ended the queue. */
+async function runOf(server: TaskServer, task: TaskKey, projectId: string): Promise<string | undefined> {
+  const attempts = attemptSchema.array().parse(await server.query(taskWorkflowId(task), 'attempts'));
+  const last = attempts.at(-1);
+  return last?.managedBy === projectId && last.settledAt === null ? last.attemptId : undefined;
+}
+
+/** A refusal of the task is an answer; a server or a worker that is away is tried again. */
+function refused({ code, error }: Failure): ManagedStart {
+  const isAway = code === 'TEMPORAL_UNREACHABLE' || code === 'WORKER_SILENT' || code === 'TEMPORAL_REFUSED';
+  if (isAway) throw new Error(`${code}: ${error}`);
+  return { kind: 'refused', code, error };
+}
+
+/** Whether a run holds its slot no more; one whose workflow was ended from outside is judged by the sweep first. */
+async function hasSettled(server: TaskServer, task: TaskKey, attemptId: string): Promise<boolean> {
+  try {
+    const answer = await server.query(taskWorkflowId(task), 'attempts');
+    const attempts: Attempt[] = attemptSchema.array().parse(answer);
+    const attempt = attempts.find((each) => each.attemptId === attemptId);
+    return attempt === undefined || attempt.settledAt !== null;
+  } catch (error) {
+    return isNotFound(error);
+  }
+}
+
+/** What the last queue of the project knew when somebody ended it, or null. */
+async function recover(server: TaskServer, workflowId: string): Promise<Project | null> {
+  const closed = "ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')";
+  const query = `WorkflowId = ${visibilityText(workflowId)} AND WorkflowType = '${WORKFLOW.project}' AND ${closed}`;
+  const [last] = await server.list(query, 1);
+  return last === undefined ? null : projectSchema.parse(await server.query(workflowId, 'project', last.runId));
+}
+
+async function readProject(server: TaskServer, workflowId: string): Promise<Project | null> {
+  try {
+    return projectSchema.parse(await server.query(workflowId, 'project'));
+  } catch (error) {
+    if (isNotFound(error)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { invalidArgument } from '../../contract/failures';
+import { projectInputSchema, projectSchema, type ProjectInput } from '../../contract/project';
+import { refuse } from '../task-record/refusal';
+import { registerProjectHandlers } from './handlers';
+import { ProjectQueue } from './project-queue';
+import { recover } from './recover';
+import { startNext } from './start-next';
+import { watchRuns } from './watch-runs';
+
+/**
+ * A project's queue: it starts the project's tasks by priority and age, so many at a time, and waits at no cost while
+ * nothing runs. It never ends; it goes on as itself when this run has taken much. A cancellation request changes
+ * nothing: a queue has no run of its own to stop.
+ */
+export async function project(input: ProjectInput): Promise<never> {
+  const queue = openProject(input);
+  registerProjectHandlers(queue);
+  return CancellationScope.nonCancellable(async () => {
+    if (!('carried' in input)) await recover(queue);
+    const watching = watchRuns(queue);
+    while (!queue.isFull()) {
+      await condition(() => queue.next() !== undefined || queue.isFull());
+      startNext(queue);
+    }
+    queue.isHeld = true;
+    await condition(() => queue.project.starting.length === 0 && allHandlersFinished());
+    await watching.end();
+    return continueAsNew<typeof project>({ carried: queue.project });
+  });
+}
+
+function openProject(input: ProjectInput): ProjectQueue {
+  const parsed = projectInputSchema.safeParse(input);
+  if (!parsed.success) {
+    // A queue that was carried over is never given up: the task fails and is tried again on newer workers.
+    if ('carried' in input) throw new Error(`the queue cannot be read: ${invalidArgument(parsed.error).error}`);
+    return refuse(invalidArgument(parsed.error));
+  }
+  if ('carried' in parsed.data) return new ProjectQueue(parsed.data.carried);
+  const { tenantId, projectId } = parsed.data;
+  return new ProjectQueue(projectSchema.parse({ tenantId, id: projectId, origin: workflowInfo().runId }));
+}

@@ -1,0 +1,27 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { ProjectActivities } from '../../contract/activities';
+import { ORCHESTRATOR_QUEUE } from '../../contract/names';
+import { enqueue } from './queue';
+import type { ProjectQueue } from './project-queue';
+
+/** Until the queue knows what runs already, it must start nothing: tried until the answer is there. */
+const { recoverProject } = proxyActivities<ProjectActivities>({
+  taskQueue: ORCHESTRATOR_QUEUE,
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
+});
+
+/** Takes over what a queue of this project knew that somebody ended from outside: nothing of it is lost or doubled. */
+export async function recover(queue: ProjectQueue): Promise<void> {
+  queue.isHeld = true;
+  const { tenantId, id: projectId } = queue.project;
+  const earlier = await recoverProject({ tenantId, projectId });
+  if (earlier !== null) {
+    const { limit, isPaused, running, refused } = earlier;
+    const known = { limit, isPaused, running, refused, ...queue.settings };
+    // What was about to start may have started: asking again finds out.
+    const waiting = [...earlier.starting, ...earlier.queue];
+    queue.change((project) => waiting.reduce(enqueue, { ...project, ...known }));
+  }
+  queue.isHeld = false;
+}

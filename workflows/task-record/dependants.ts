@@ -1,0 +1,12 @@
+import type { Carried } from '../../contract/run';
+
+/** Workflows that one task tells of its completion, at most. */
+const DEPENDANTS = 1_000;
+
+/** Adds a workflow that waits for this task: a task of the same tenant, once. */
+export function addDependant(carried: Carried, workflowId: string): Carried {
+  const { dependants, task } = carried;
+  const isTask = typeof workflowId === 'string' && workflowId.startsWith(`task/${task.tenantId}/`);
+  if (!isTask || dependants.includes(workflowId) || dependants.length >= DEPENDANTS) return carried;
+  return { ...carried, dependants: [...dependants, workflowId] };
+}

@@ -1,0 +1,47 @@
+import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
+import type { ProjectActivities } from '../../contract/activities';
+import { failure } from '../../contract/failures';
+import { ORCHESTRATOR_QUEUE } from '../../contract/names';
+import { projectOf, type QueuedTask } from '../../contract/project';
+import type { ManagedDispatch } from '../../contract/run';
+import type { Task } from '../../contract/task';
+import type { Dispatch } from '../task-record/dispatching';
+import type { TaskRecord } from '../task-record/record';
+import { refuse } from '../task-record/refusal';
+
+/** The start hook of a project (MA3): short, because a caller waits; the queue takes a task once however often it is told. */
+const { enqueueTask } = proxyActivities<ProjectActivities>({
+  taskQueue: ORCHESTRATOR_QUEUE,
+  startToCloseTimeout: '10 seconds',
+  scheduleToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '200 milliseconds', maximumInterval: '5 seconds' },
+});
+
+/** Hands a managed task to its project's queue; nothing of the task changes (MA2). */
+export async function enqueue(record: TaskRecord, dispatch: Dispatch): Promise<ManagedDispatch> {
+  const { task } = record.carried;
+  const projectId = projectOf(task) ?? '';
+  const { tenantId, id: taskId } = task;
+  try {
+    await enqueueTask({ task: { tenantId, taskId }, projectId, queued: queuedTask(task, dispatch) });
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    return refuse(hookFailure(error, taskId));
+  }
+  // A dispatch that waited for its dependencies has been made.
+  if (record.carried.awaiting !== null) record.commit((carried) => ({ ...carried, awaiting: null }));
+  return { success: true, taskId, managed: true, projectId };
+}
+
+function queuedTask({ id: taskId, priority, createdAt }: Task, dispatch: Dispatch): QueuedTask {
+  const { agentId, actor, policy, limits, replaceThread } = dispatch;
+  const order = { agentId, actor, policy, limits, ...(replaceThread !== undefined && { replaceThread }) };
+  return { taskId, priority, createdAt, order };
+}
+
+/** A refusal of the queue keeps its code (MA4); any other trouble is the hook's (MA10). */
+function hookFailure({ cause, message }: ActivityFailure, taskId: string) {
+  const said = cause?.message ?? message;
+  const isFull = cause instanceof ApplicationFailure && cause.type === 'PROJECT_FULL';
+  return failure(isFull ? 'PROJECT_FULL' : 'MANAGED_START_FAILED', said, { taskId });
+}

@@ -1,0 +1,106 @@
+import { currentUpdateInfo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { refuseDependencies } from '../../contract/relation';
+import type { DispatchAnswer } from '../../contract/run';
+import { attemptIdFor } from '../task-record/attempt-id';
+import {
+  acceptReopen,
+  awaitDependencies,
+  dispatchTask,
+  isForQueue,
+  managerOf,
+  notDispatchable,
+  refuseDispatch,
+  refuseReopen,
+  type Dispatch,
+  type ReopenRequest,
+} from '../task-record/dispatching';
+import type { PhaseRules } from '../task-record/handlers';
+import { now, type TaskRecord } from '../task-record/record';
+import { refuse } from '../task-record/refusal';
+import { readRelations } from '../task-record/relations';
+import { claimOf, isBareClaim } from '../task-record/executor';
+import { failOrphaned, notOrphaned } from '../task-record/settling';
+import { converge, isOrphan } from './converge';
+import { enqueue } from './enqueue';
+
+/** How a resting task takes a dispatch, a reopening and a judgement of its executor. */
+export function restingRules(record: TaskRecord): PhaseRules {
+  let isConverging = false;
+  const once = async <T>(work: () => Promise<T>): Promise<T> => {
+    isConverging = true;
+    return work().finally(() => (isConverging = false));
+  };
+  const orphaned = () => isOrphan(record.carried) && managerOf(record.carried) === null;
+  return {
+    dispatch: {
+      check(dispatch) {
+        const { task, intent, version } = record.carried;
+        if (isConverging || intent !== null) return notDispatchable(task);
+        return refuseDispatch({ version, task: orphaned() ? { ...task, status: 'failed' } : task }, dispatch);
+      },
+      async accept(dispatch) {
+        if (isForQueue(record.carried, dispatch)) return enqueue(record, dispatch);
+        const attemptId = attemptIdOf(dispatch);
+        if (orphaned() && !isConverging) await once(() => convergeForDispatch(record, dispatch));
+        return start(record, dispatch, attemptId);
+      },
+    },
+    reopen: {
+      check: (reopen) => refuseReopen(record.carried, reopen),
+      accept: (reopen) => acceptReopening(record, reopen),
+    },
+    failOrphan: {
+      check: () => (isConverging ? notDispatchable(record.carried.task) : notOrphaned(record.carried)),
+      async accept({ actor }) {
+        const { liveness, evidence, failed } = await once(() => converge(record, actor));
+        return { success: true, taskId: record.carried.task.id, liveness, evidence, failed };
+      },
+    },
+  };
+}
+
+/**
+ * The id of the attempt that a dispatch makes. It follows from the request, so that an operator's reset of the workflow
+ * comes to the same attempt and the fence holds; a request id of a person's own making only counts for this task.
+ */
+function attemptIdOf({ requestId }: { requestId?: string | undefined }): string {
+  const request = requestId ?? currentUpdateInfo()?.id;
+  return request === undefined ? uuid4() : attemptIdFor(workflowInfo().workflowId, request);
+}
+
+/** A dispatch is a decision to go on where nothing executes the task; without proof of that it is refused as live. */
+async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Promise<void> {
+  const claim = record.carried.version === 1 ? null : claimOf(record.carried);
+  if (claim !== null && isBareClaim(claim)) {
+    const evidence = [`claimed at ${claim.at} by ${claim.actor}, who named no run`, `${actor} dispatches it`];
+    record.commit((carried) => failOrphaned(carried, evidence, { at: now(), actor }));
+    return;
+  }
+  const { liveness, evidence, isSame } = await converge(record, actor);
+  if (!isSame || liveness === 'dead') return;
+  refuse({
+    ...notDispatchable(record.carried.task),
+    hint: `The task is in_progress and its executor is ${liveness}: ${evidence.join('; ')}`,
+  });
+}
+
+async function start(record: TaskRecord, dispatch: Dispatch, attemptId: string): Promise<DispatchAnswer> {
+  const relations = await readRelations(record);
+  const isWaiting = dispatch.whenReady === true && refuseDependencies(record.carried.task.id, relations) !== null;
+  if (isWaiting) return record.perform((carried) => awaitDependencies(carried, dispatch, { relations, at: now() }));
+  return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId, at: now(), relations }));
+}
+
+async function acceptReopening(record: TaskRecord, reopen: ReopenRequest): Promise<ReopenAnswer> {
+  const { dispatch } = reopen;
+  if (dispatch === undefined) return record.perform((carried) => acceptReopen(carried, reopen));
+  const attemptId = attemptIdOf(reopen);
+  const relations = await readRelations(record);
+  return record.perform((carried) => acceptReopen(carried, reopen, { dispatch, attemptId, relations }));
+}
+
+interface ReopenAnswer {
+  readonly success: true;
+  readonly taskId: string;
+  readonly attemptId?: string;
+}
