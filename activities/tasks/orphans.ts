@@ -56,7 +56,11 @@ export function createOrphanActivities(server: TaskServer): OrphanActivities {
     async convergeTask({ task, requestId }) {
       const outcome = await server.update(task, 'failOrphan', { requestId, actor: 'perdure' });
       if (outcome.success) return outcome as JudgedOrphan;
-      throw new Error(`${outcome.code}: ${outcome.error}`);
+      const { code, error } = outcome;
+      // It is no orphan any more, or somebody else is judging it.
+      const isSettled = code === 'TASK_STATUS_CONFLICT' || code === 'TASK_NOT_DISPATCHABLE';
+      if (!isSettled) throw new Error(`${code}: ${error}`);
+      return { success: true, taskId: task.taskId, liveness: 'unknown', evidence: [error], failed: false };
     },
   };
 }

@@ -14,12 +14,16 @@ import { scenarios, type Scenario } from './scenarios';
 const run = promisify(execFile);
 const folder = join(root, 'test', 'replay', 'histories');
 
-/** Runs of a task's chain and of its children, oldest first. */
-async function runsOf(client: Client, task: WorkflowHandle): Promise<Run[]> {
+/** Types that run beside tasks: a scenario's own are the ones that began with it. */
+const BESIDE: readonly string[] = [WORKFLOW.project, WORKFLOW.sweepOrphans];
+
+/** Runs of a task's chain, of its children and beside it, oldest first. */
+async function runsOf(client: Client, task: WorkflowHandle, since: number): Promise<Run[]> {
   const runs: (Run & { at: number })[] = [];
   for await (const { workflowId, runId, type, startTime, parentExecution } of client.workflow.list()) {
+    const isBeside = BESIDE.includes(type) && startTime.getTime() >= since;
     const isOurs = workflowId === task.workflowId || parentExecution?.workflowId === task.workflowId;
-    if (isOurs) runs.push({ workflowId, runId, type, at: startTime.getTime() });
+    if (isOurs || isBeside) runs.push({ workflowId, runId, type, at: startTime.getTime() });
   }
   return runs.sort((a, b) => a.at - b.at);
 }
@@ -40,9 +44,10 @@ async function historyOf({ workflowId, runId }: Run, address: string): Promise<s
 async function record(stage: Stage, { name, workflows, play }: Scenario): Promise<void> {
   stage.host.run = (order) => goodReport(order);
   stage.host.probe = () => Promise.resolve({ liveness: 'dead', evidence: ['nothing is left of it'] });
+  const since = Date.now();
   const task = await play(stage);
   for (const workflow of workflows) {
-    const runs = (await runsOf(stage.client, task)).filter(({ type }) => type === WORKFLOW[workflow]);
+    const runs = (await runsOf(stage.client, task, since)).filter(({ type }) => type === WORKFLOW[workflow]);
     if (runs.length === 0) throw new Error(`${name} ran no ${workflow}`);
     await mkdir(join(folder, workflow), { recursive: true });
     for (const [index, run] of runs.entries()) {

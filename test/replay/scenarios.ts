@@ -1,24 +1,13 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { WORKFLOW } from '../../contract/names';
 import { decideUpdate, reopenUpdate, stopUpdate } from '../../contract/run';
 import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, type Stage } from '../helpers/stage';
+import { lifecycle } from './lifecycle-scenarios';
+import { scenario, type Scenario } from './scenario';
 
-/** A way through the workflows whose histories are kept for replay. */
-export interface Scenario {
-  readonly name: string;
-  /** Types whose histories this scenario is the model of. */
-  readonly workflows: readonly (keyof typeof WORKFLOW)[];
-  play(stage: Stage): Promise<WorkflowHandle>;
-}
-
-const scenario = (name: string, workflows: Scenario['workflows'], play: Scenario['play']): Scenario => ({
-  name,
-  workflows,
-  play,
-});
+export type { Scenario } from './scenario';
 
 const interrupted = (stage: Stage) => {
   stage.host.run = (order) =>
@@ -158,4 +147,5 @@ export const scenarios: readonly Scenario[] = [
     await until(async () => (await stage.record(task)).status === 'in_progress');
     return task;
   }),
+  ...lifecycle,
 ];
