@@ -1,24 +1,35 @@
-// npm run bench -- <name> [--json]: figures of the product, measured on this machine.
+// npm run bench -- <name> [--json] [--tasks N]: figures of the product, measured on this machine.
 import { parseArgs } from 'node:util';
+import { lifecycle } from './lifecycle/lifecycle';
 import { overhead } from './overhead/overhead';
 
-const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { overhead };
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { lifecycle, overhead };
 
 export interface BenchOptions {
   /** Whether stdout gets one JSON document instead of a table. */
   readonly isJson: boolean;
   readonly signal: AbortSignal;
+  /** How many tasks are open in the end, where a bench opens many. */
+  readonly tasks?: number;
 }
+
+/** The fewest tasks with which every figure is one. */
+const FEWEST_TASKS = 200;
 
 async function main(argv: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: argv,
     allowPositionals: true,
-    options: { json: { type: 'boolean', default: false } },
+    options: { json: { type: 'boolean', default: false }, tasks: { type: 'string' } },
   });
+  const tasks = values.tasks === undefined ? undefined : Number(values.tasks);
+  const isTasksWrong = tasks !== undefined && !(Number.isInteger(tasks) && tasks >= FEWEST_TASKS);
   const bench = BENCHES[positionals[0] ?? ''];
-  if (bench === undefined || positionals.length > 1) {
-    process.stderr.write(`usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [--json]\n`);
+  if (bench === undefined || positionals.length > 1 || isTasksWrong || (tasks !== undefined && bench !== lifecycle)) {
+    const names = Object.keys(BENCHES).join('|');
+    process.stderr.write(
+      `usage: npm run bench -- ${names} [--json] [--tasks N, from ${FEWEST_TASKS}, lifecycle only]\n`,
+    );
     return 2;
   }
   const ending = new AbortController();
@@ -27,7 +38,7 @@ async function main(argv: string[]): Promise<number> {
       ending.abort(new Error('interrupted'));
     });
   }
-  await bench({ isJson: values.json, signal: ending.signal });
+  await bench({ isJson: values.json, signal: ending.signal, ...(tasks !== undefined && { tasks }) });
   return 0;
 }
 

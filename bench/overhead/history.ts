@@ -13,7 +13,7 @@ export interface RunHistory {
 }
 
 /** All runs of a task, newest first: the chain is walked by the run that each continues. */
-export async function historiesOf(tasks: Tasks, taskId: string): Promise<RunHistory[]> {
+export async function historiesOf(tasks: Pick<Tasks, 'handle'>, taskId: string): Promise<RunHistory[]> {
   const runs: RunHistory[] = [];
   for (let runId: string | undefined; ;) {
     const handle = await tasks.handle(taskId, runId);

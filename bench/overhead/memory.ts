@@ -21,6 +21,7 @@ export interface Memory {
   readonly processes: number;
 }
 
+/** Memory of a process, MB. */
 interface Pages {
   readonly rss: number;
   readonly pss: number;
@@ -57,7 +58,8 @@ async function runnerPages(directory: string): Promise<Pages> {
   return pagesOf(runnerSchema.parse(JSON.parse(text)).runner.pid);
 }
 
-async function pagesOf(pid: number): Promise<Pages> {
+/** Reads the memory of a process; Linux only. */
+export async function pagesOf(pid: number): Promise<Pages> {
   const rollup = await readFile(`/proc/${String(pid)}/smaps_rollup`, 'utf8');
   const megabytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1] ?? 0) / 1_024;
