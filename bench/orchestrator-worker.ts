@@ -1,6 +1,8 @@
 // The product's orchestrator worker in a process of its own that also tells of its cache when it is asked. Its
 // environment says which server and home, as with `perdure worker`.
 import { DefaultLogger, Runtime, type Worker } from '@temporalio/worker';
+import { valueOf } from '../client/outcome';
+import { openSession } from '../client/session';
 import { loadWorkerConfig } from '../workers/config';
 import { connectWorker } from '../workers/connection';
 import { createOrchestratorWorker } from '../workers/orchestrator';
@@ -12,7 +14,8 @@ async function main(): Promise<void> {
   const ending = shutdownSignal();
   const config = await loadWorkerConfig(process.env);
   const connection = await connectWorker(config.plan, { signal: ending });
-  const worker = await createOrchestratorWorker(config, connection);
+  const { session } = valueOf(await openSession(process.env));
+  const worker = await createOrchestratorWorker(config, connection, session);
   const cacheState = watchCache(worker);
   const running = worker.run();
   const stop = (): void => {
@@ -23,6 +26,7 @@ async function main(): Promise<void> {
   process.on('message', () => process.send?.(cacheState()));
   process.send?.(cacheState());
   await running;
+  await session.close();
   await connection.close();
   process.exit(0);
 }

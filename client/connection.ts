@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
-import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type ConnectionOptions,
+} from '@temporalio/client';
 import { z } from 'zod';
 import { messageOf, refuse } from './outcome';
 import { portRefused } from './refused-port';
@@ -114,10 +120,17 @@ function lazyConnection(plan: ConnectionPlan): Connection {
   // A caller may wait through a restart of the server: reconnect within seconds, not minutes.
   const channelArgs = { 'grpc.initial_reconnect_backoff_ms': 250, 'grpc.max_reconnect_backoff_ms': 2_000 };
   try {
-    return Connection.lazy({ ...connectionOptions(plan), connectTimeout: CONNECT_MS, channelArgs });
+    const interceptors = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ initialIntervalMs }))];
+    return Connection.lazy({ ...connectionOptions(plan), connectTimeout: CONNECT_MS, channelArgs, interceptors });
   } catch (error) {
     return refuse('INVALID_ARGUMENT', `the Temporal address ${plan.address} cannot be used (${messageOf(error)})`);
   }
+}
+
+/** First pause of a call that is sent again: a run that gives way to its next phase is gone in milliseconds. */
+function initialIntervalMs({ code, details }: { code: number; details: string }): number {
+  if (/workflow is closing/i.test(details)) return 20;
+  return code === GRPC.resourceExhausted ? 1_000 : 100;
 }
 
 function refuseConnection(plan: ConnectionPlan, error: unknown): never {

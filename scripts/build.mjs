@@ -65,14 +65,15 @@ function memoryLogger(lines) {
 }
 
 /** Bundles `workflowsPath`; rejects when anything in it cannot run in the workflow sandbox. */
-export async function bundleWorkflows(workflowsPath) {
+export async function bundleWorkflows(workflowsPath, preloadModules = []) {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const { disallowedModules } = await import('@temporalio/worker/lib/workflow/bundler.js');
   const found = new Set();
   const lines = [];
   const webpackConfigHook = (config) => withImporters(config, found, disallowedModules);
   try {
-    const { code } = await bundleWorkflowCode({ workflowsPath, webpackConfigHook, logger: memoryLogger(lines) });
+    const logger = memoryLogger(lines);
+    const { code } = await bundleWorkflowCode({ workflowsPath, preloadModules, webpackConfigHook, logger });
     if (found.size === 0) return code;
   } catch (cause) {
     if (found.size === 0) throw new Error(`The workflow bundle failed.\n${lines.join('\n')}`, { cause });
@@ -108,7 +109,7 @@ async function replaceFile(path, text) {
 
 /** The whole build. Compiles and bundles side by side: both read the sources. */
 export async function build() {
-  const bundled = bundleWorkflows(join(root, 'workflows', 'index.ts'));
+  const bundled = bundleWorkflows(join(root, 'workflows', 'index.ts'), [join(root, 'workflows', 'preload.ts')]);
   const [compiled, bundle] = await Promise.allSettled([compile(), bundled]);
   for (const result of [compiled, bundle]) if (result.status === 'rejected') throw result.reason;
   await replaceFile(join(root, 'dist', 'workflow-bundle.js'), bundle.value);
