@@ -1,10 +1,10 @@
-import type { ListedTask, ShownTask } from '../client/index';
+import type { EarlierOutcome, ListedTask, ShownTask } from '../client/index';
 import { block, oneLine } from './escape';
 import type { Style } from './output';
 import { fields, table } from './table';
 
 /** A task's whole record for people. */
-export function taskLines({ task, workspacePath }: ShownTask, style: Style): string[] {
+export function taskLines({ task, workspacePath, history = [] }: ShownTask, style: Style): string[] {
   const { description, result, failureReason, activities, acceptance, context } = task;
   const section = (name: string, text: string | null | undefined): string[] =>
     text === null || text === undefined || text.trim() === '' ? [] : ['', style.bold(name), ...block(text)];
@@ -29,10 +29,14 @@ export function taskLines({ task, workspacePath }: ShownTask, style: Style): str
     ...section('accepted when', acceptance.join('\n')),
     ...section('result', result),
     ...section('failure', failureReason),
+    ...section('earlier outcomes', history.map(outcomeLine).join('\n')),
     ...(activities.length === 0 ? [] : ['', style.bold('activities')]),
     ...table(activities.map(({ at, actor, summary }) => [` ${at}`, actor, summary])),
   ];
 }
+
+const outcomeLine = ({ status, since, result, failureReason, reopenedAt, reopenedBy }: EarlierOutcome): string =>
+  `${status} since ${since}, reopened ${reopenedAt} by ${reopenedBy}: ${oneLine(result ?? failureReason ?? '-')}`;
 
 /** Tasks for people, one line each. */
 export function listLines(tasks: readonly ListedTask[], style: Style): string[] {

@@ -40,12 +40,13 @@ function showCommand(): Command {
   return new Command('show')
     .description("show a task's whole record")
     .argument('<id>', 'the task')
+    .option('--history', 'also the outcomes that reopenings set aside')
     .option('--json', 'one JSON document on stdout')
-    .action(async (id: string, options: CommonOptions) => {
+    .action(async (id: string, options: CommonOptions & { history?: boolean }) => {
       const answer = await perform<ShownTask>(options, {
         work: async (session) => {
           const { showTask } = await import('../client/index.js');
-          return showTask(session, id);
+          return showTask(session, id, { withHistory: options.history === true });
         },
         lines: (shown, style) => taskLines(shown, style),
       });

@@ -9,7 +9,7 @@ export { toFailure } from './outcome';
 export { openSession, type Session } from './session';
 export { findOrphans } from './orphans';
 export { limitProject, pauseProject, resumeProject, showProject, type ShownProject } from './project';
-export { showTask, type ShownTask } from './show';
+export { showTask, type EarlierOutcome, type ShownTask } from './show';
 export { stopTask, type StoppedTask, type StopRequest } from './stop';
 export { decideTask, noteTask, reopenTask, setTaskStatus, updateTask } from './update';
 export { waitSettled, type AttemptKey, type Notify, type Settled } from './wait';

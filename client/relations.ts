@@ -1,17 +1,25 @@
 import type { Outcome } from '../contract/failures';
-import { hasRelations, refuseRelations } from '../contract/relation';
+import { hasRelations, refuseChildren, refuseRelations } from '../contract/relation';
 import type { NewTask, Task } from '../contract/task';
-import { listTasks, type ListedTask } from './list';
+import { listQuery, listTasks, type ListedTask } from './list';
 import { outcomeOf, RefusedError } from './outcome';
 import { queryTask, readRecord } from './record';
-import type { Session } from './session';
+import { call, type Session } from './session';
 
 /** Refuses a new task whose parent or dependencies cannot be (PD10, PD14). */
 export async function checkNewRelations(session: Session, newTask: NewTask): Promise<void> {
   if (!hasRelations(newTask)) return;
   const { id, parentId, dependencies = [] } = newTask;
-  const refusal = await refuseRelations({ id, parentId, dependencies }, (taskId) => readTask(session, taskId));
+  const task = { id, parentId, dependencies };
+  const refusal =
+    (await refuseRelations(task, (taskId) => readTask(session, taskId))) ??
+    (parentId === undefined ? null : refuseChildren(task, await countChildren(session, parentId)));
   if (refusal !== null) throw new RefusedError(refusal);
+}
+
+async function countChildren(session: Session, parent: string): Promise<number> {
+  const query = listQuery(session.home.tenantId, { parent });
+  return (await call(session, (client) => client.workflow.count(query))).count;
 }
 
 async function readTask(session: Session, taskId: string): Promise<Task | null> {

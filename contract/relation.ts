@@ -11,6 +11,8 @@ export const DEPENDENCIES_BYTES = 32 * 1024;
 
 /** How deep tasks may nest (PD14). */
 const DEPTH = 8;
+/** Children of one task, at most (PD14). */
+export const CHILDREN = 100;
 /** Tasks that a look for circles visits at most. */
 const VISITED = 1_000;
 
@@ -52,6 +54,13 @@ export function refuseDependencies(taskId: string, { dependencies }: Relations):
     retryable: open.every(({ status }) => status !== null),
     taskId,
   });
+}
+
+/** Refuses one child more than a parent may have (PD14); the count comes from visibility and may lag a moment. */
+export function refuseChildren(task: Related, siblings: number): Failure | null {
+  if (task.parentId === undefined || siblings < CHILDREN) return null;
+  const error = `task ${task.parentId} has ${String(siblings)} children, and may have ${String(CHILDREN)}`;
+  return failure('INVALID_ARGUMENT', error, { taskId: task.id });
 }
 
 /** The relations of one task, or null when there is no such task. */

@@ -3,12 +3,13 @@ import {
   DEPENDENCIES_BYTES,
   DEPENDENCY_BYTES,
   PARENT_BYTES,
+  refuseChildren,
   refuseRelations,
   type RelatedTask,
 } from '../../contract/relation';
 import type { Task } from '../../contract/task';
 import { cutUtf8, utf8Length } from '../../contract/text';
-import { cancelChildren } from './children';
+import { cancelChildren, countChildren } from './children';
 import { createOrphanActivities } from './orphans';
 import { createProjectActivities } from './projects';
 import { readTask } from './read-task';
@@ -30,9 +31,14 @@ export function createTaskActivities(server: TaskServer): TaskActivities & Proje
         dependencies: withinBudget(related),
       };
     },
-    checkRelations({ task, parentId, dependencies }) {
-      const read = (taskId: string) => readTask(server, { tenantId: task.tenantId, taskId });
-      return refuseRelations({ id: task.taskId, parentId: parentId ?? undefined, dependencies }, read);
+    async checkRelations({ task: { tenantId, taskId: id }, parentId, dependencies }) {
+      const read = (taskId: string) => readTask(server, { tenantId, taskId });
+      const related = { id, parentId: parentId ?? undefined, dependencies };
+      const refusal = await refuseRelations(related, read);
+      if (refusal !== null || parentId === null) return refusal;
+      // A child that stays one counts itself; a full family may not take another one in.
+      const isChild = (await read(id))?.parentId === parentId;
+      return isChild ? null : refuseChildren(related, await countChildren(server, { tenantId, taskId: parentId }));
     },
   };
 }

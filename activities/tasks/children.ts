@@ -1,23 +1,30 @@
 import { parseTaskWorkflowId, SEARCH_ATTRIBUTE, visibilityText, type TaskKey } from '../../contract/names';
+import { CHILDREN } from '../../contract/relation';
 import { readTask } from './read-task';
 import type { TaskServer } from './task-server';
-
-/** Children of one task, at most (PD14), and some that were on their way. */
-const CHILDREN = 200;
 
 /** Refusals that say that a child needs nothing more. */
 const DONE = ['TASK_STATUS_CONFLICT', 'TASK_NOT_RUNNING', 'TASK_TERMINAL', 'TASK_NOT_FOUND', 'AGENT_TASK_REQUIRED'];
 
 /** Cancels the pending children of a cancelled task, and asks the running ones to stop (PD13). */
-export async function cancelChildren(server: TaskServer, { tenantId, taskId }: TaskKey, actor: string): Promise<void> {
-  const { parent, tenant, status } = SEARCH_ATTRIBUTE;
-  const query =
-    `ExecutionStatus = 'Running' AND ${tenant.name} = ${visibilityText(tenantId)} AND ${parent.name} = ${visibilityText(taskId)} ` +
-    `AND ${status.name} IN ('pending', 'in_progress')`;
-  for (const { workflowId } of await server.list(query, CHILDREN)) {
+export async function cancelChildren(server: TaskServer, task: TaskKey, actor: string): Promise<void> {
+  const { name } = SEARCH_ATTRIBUTE.status;
+  const query = `${childrenOf(task)} AND ${name} IN ('pending', 'in_progress')`;
+  // Twice as many as there may be: the bound is checked against a list that lags behind.
+  for (const { workflowId } of await server.list(query, 2 * CHILDREN)) {
     const child = parseTaskWorkflowId(workflowId);
-    if (child !== undefined) await cancelChild(server, child, { actor, parent: taskId });
+    if (child !== undefined) await cancelChild(server, child, { actor, parent: task.taskId });
   }
+}
+
+/** How many children a task has now, as visibility knows; it counts to the bound and no further. */
+export const countChildren = async (server: TaskServer, parent: TaskKey): Promise<number> =>
+  (await server.list(childrenOf(parent), CHILDREN)).length;
+
+function childrenOf({ tenantId, taskId }: TaskKey): string {
+  const { parent, tenant } = SEARCH_ATTRIBUTE;
+  const scope = `${tenant.name} = ${visibilityText(tenantId)} AND ${parent.name} = ${visibilityText(taskId)}`;
+  return `ExecutionStatus = 'Running' AND ${scope}`;
 }
 
 interface Cause {

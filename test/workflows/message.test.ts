@@ -13,16 +13,24 @@ const begin = (description?: string) =>
   newCarried(newTask({ id: 'T-7', title: 'Say hello', ...(description !== undefined && { description }) }));
 
 describe('the message of a worker', () => {
-  it('assigns the task to this run, forbids dispatching it, and gives id, title and description (WM1, WM2, WM5, WM6)', () => {
+  it('assigns the task to this run, forbids dispatching it, and gives id, title and description (WM1, WM2, WM5, WM6, WM13, WM15, SC18)', () => {
     const message = messageOf(perform(begin('Write **hello**.'), { kind: 'dispatch' }));
     expect(message).toMatch(/assigned to you already/);
     expect(message).toMatch(/Do not dispatch this task/);
+    expect(message).toMatch(/`task` is for handing a child/);
     expect(message).toMatch(/^Task id: T-7$/m);
     expect(message).toMatch(/^# Say hello$/m);
     expect(message).toContain('Write **hello**.');
   });
 
-  it('says so when there is no description (WM6)', () => {
+  it('tells who records the outcome: the worker with its tool, else the caller by the observation (WM3, WM4, WM9, WM14)', () => {
+    const message = messageOf(perform(begin('Write.'), { kind: 'dispatch' }));
+    expect(message).toMatch(/`manage_task`: `get` shows the contract; keep the record current/);
+    expect(message).toMatch(/record that yourself by `set_status completed` with `result` and `beliefImpact`/);
+    expect(message).toMatch(/Without `manage_task`, end with a message/);
+  });
+
+  it('says so when there is no description (WM6, SC18)', () => {
     expect(messageOf(perform(begin('  '), { kind: 'dispatch' }))).toContain('No description was provided.');
   });
 

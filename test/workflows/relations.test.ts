@@ -1,5 +1,10 @@
 import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract/task';
+import { createTask } from '../../client/index';
+import { until } from '../helpers/dev-server';
+import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
+
+jest.setTimeout(60_000);
 
 describe('relations of tasks', () => {
   let stage: Stage;
@@ -66,5 +71,78 @@ describe('relations of tasks', () => {
     const child = await stage.create({ parentId: idOf(parent) });
     await stage.settle(child, { completion: 'criteria' });
     expect((await stage.record(parent)).status).toBe('pending');
+  });
+
+  it('let a task start by itself when the last one completes, and say until then by whom it is blocked (PD7, P96)', async () => {
+    const [first, second] = [await stage.create(), await stage.create()];
+    const task = await stage.create({ dependencies: [idOf(first), idOf(second)] });
+    expect(await stage.ask(task, { whenReady: true })).toEqual({
+      success: true,
+      taskId: idOf(task),
+      waitsFor: [idOf(first), idOf(second)],
+    });
+    expect(await task.query('why')).toMatchObject({
+      status: 'pending',
+      sentence: expect.stringContaining(idOf(second)),
+    });
+    await stage.settle(first, { completion: 'criteria' });
+    stage.host.run = (order) => goodReport(order, { outcome: 'failed', code: 'RUN_FAILED' });
+    await stage.settle(second, { completion: 'criteria' });
+    expect((await stage.record(second)).status).toBe('failed');
+    const before = (await task.describe()).historyLength;
+    expect((await stage.record(task)).status).toBe('pending');
+    stage.host.run = (order) => goodReport(order);
+    expect((await task.describe()).historyLength).toBe(before);
+    await stage.settle(second, { completion: 'criteria' });
+    await until(async () => (await task.query<unknown[]>('attempts')).length === 1);
+    expect(stage.host.orders.filter((order) => order.task.taskId === idOf(task))).toHaveLength(1);
+  });
+
+  it('are looked at again when they are changed, and a stop takes the wait back (US)', async () => {
+    const open = await stage.create();
+    const [task, other] = [
+      await stage.create({ dependencies: [idOf(open)] }),
+      await stage.create({ dependencies: [idOf(open)] }),
+    ];
+    await stage.ask(task, { whenReady: true });
+    await stage.ask(other, { whenReady: true });
+    expect(await other.executeUpdate('stop', { args: [{}] })).toMatchObject({ stopping: false });
+    await task.executeUpdate(updateUpdate, { args: [{ dependencies: [idOf(await completed('a'))] }] });
+    await until(async () => (await task.query<unknown[]>('attempts')).length === 1);
+    await stage.settle(open, { completion: 'criteria' });
+    expect((await stage.record(other)).status).toBe('pending');
+  });
+
+  it('cancel the pending children with their parent, and ask the running ones to stop (PD13 (P))', async () => {
+    const parent = await stage.create();
+    const parentId = idOf(parent);
+    const [pending, running, done] = [
+      await stage.create({ parentId }),
+      await stage.create({ parentId }),
+      await stage.create({ parentId }),
+    ];
+    await stage.settle(done, { completion: 'criteria' });
+    const order = await stage.hold(running);
+    const counted = `PerdureParent = '${parentId}' AND ExecutionStatus = 'Running' AND PerdureAttention = 'running'`;
+    await until(async () => (await stage.client.workflow.count(counted)).count === 1);
+    await parent.executeUpdate(setStatusUpdate, { args: [{ status: 'cancelled' }] });
+    await until(async () => (await stage.record(pending)).status === 'cancelled');
+    await stage.settled(running, order.attemptId);
+    expect((await stage.record(running)).status).toBe('interrupted');
+    expect((await stage.record(done)).status).toBe('completed');
+    stage.host.run = (given) => goodReport(given);
+  });
+
+  it('are bounded to 100 children of one task (PD14 (P))', async () => {
+    const parent = await stage.create();
+    await Promise.all(Array.from({ length: 100 }, () => stage.create({ parentId: idOf(parent) })));
+    const counted = `PerdureParent = '${idOf(parent)}' AND ExecutionStatus = 'Running'`;
+    await until(async () => (await stage.client.workflow.count(counted)).count === 100);
+    const task = await stage.create();
+    const adopt = task.executeUpdate(updateUpdate, { args: [{ parentId: idOf(parent) }] });
+    expect(await codeOf(adopt)).toBe('INVALID_ARGUMENT');
+    expect((await stage.record(task)).parentId).toBeUndefined();
+    const made = await createTask(stage.session, { title: 'one more', parentId: idOf(parent) });
+    expect(made).toMatchObject({ success: false, code: 'INVALID_ARGUMENT' });
   });
 });

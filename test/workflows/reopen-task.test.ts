@@ -1,3 +1,4 @@
+import { redispatchTask, showTask } from '../../client/index';
 import { reopenUpdate } from '../../contract/run';
 import { setStatusUpdate } from '../../contract/task';
 import { until } from '../helpers/dev-server';
@@ -10,6 +11,7 @@ describe('reopenTask', () => {
   });
   afterAll(() => stage.close());
 
+  const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
   const completed = async () => {
     const task = await stage.create();
     const attempt = await stage.settle(task, { completion: 'criteria' });
@@ -56,5 +58,30 @@ describe('reopenTask', () => {
     const complete = () => task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'twice' }] });
     await complete();
     expect(await codeOf(complete())).toBe('TASK_STATUS_CONFLICT');
+  });
+
+  it('runs at once in the same thread when it is to keep it (RO4, RO5)', async () => {
+    const { task, attempt } = await completed();
+    const outcome = await redispatchTask(stage.session, { taskId: idOf(task), keepThread: true });
+    if (!outcome.success) throw new Error(outcome.error);
+    expect(await stage.settled(task, outcome.attemptId)).toMatchObject({ mode: 'reopen', threadId: attempt.threadId });
+  });
+
+  it('runs at once in a fresh thread unless it is to keep it (RO6)', async () => {
+    const { task, attempt } = await completed();
+    const outcome = await redispatchTask(stage.session, { taskId: idOf(task), keepThread: false });
+    if (!outcome.success) throw new Error(outcome.error);
+    const second = await stage.settled(task, outcome.attemptId);
+    expect(second.mode).toBe('reopen');
+    expect(second.threadId).not.toBe(attempt.threadId);
+  });
+
+  it('keeps every earlier outcome readable (RO7, RO9)', async () => {
+    const { task } = await completed();
+    await stage.settle(task, { completion: 'criteria' });
+    await task.executeUpdate(reopenUpdate, { args: [{ actor: 'ada' }] });
+    await until(async () => (await stage.record(task)).status === 'in_progress');
+    const shown = await showTask(stage.session, idOf(task), { withHistory: true });
+    expect(shown).toMatchObject({ history: [{ status: 'completed', result: 'done' }, { reopenedBy: 'ada' }] });
   });
 });

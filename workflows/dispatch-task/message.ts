@@ -10,6 +10,18 @@ const WHY: Record<Attempt['mode'], string> = {
   retry: 'This run retries the task: the last one failed.',
 };
 
+/** What every run of a task is told, in a fresh thread and in one that goes on (WM1 to WM4, WM13 to WM15). */
+const INSTRUCTIONS = [
+  'You execute the persisted task with the id below in this very run; it is assigned to you already.',
+  'Do not dispatch this task: it runs, here. The tool `task` is for handing a child that you have created to somebody ' +
+    'else.',
+  'With the tool `manage_task`: `get` shows the contract; keep the record current; and once every acceptance criterion ' +
+    'really holds, record that yourself by `set_status completed` with `result` and `beliefImpact`. When they do not ' +
+    'hold, record `failed` or `interrupted` with the reason.',
+  'Without `manage_task`, end with a message that says what was done and what is missing: it is your observation, and ' +
+    'the caller records the outcome by it.',
+];
+
 /**
  * The first message of a run (WM). On a thread that goes on, the task's text is in it already and is not sent again as
  * if it were new: the message says what became of the last run, and that its effects have to be checked first.
@@ -24,9 +36,7 @@ export function workerMessage(
   const parts = [
     ...(attempt.mode === 'start' ? [] : [WHY[attempt.mode]]),
     ...(isContinued ? [continued(task)] : []),
-    'You execute the persisted task with the id below in this very run; it is assigned to you already.',
-    'Do not dispatch this task. When every acceptance criterion really holds, end with a message that says what was ' +
-      'done; otherwise say what is missing. That message is your observation, and the caller records the outcome.',
+    ...INSTRUCTIONS,
     `Task id: ${task.id}`,
     `# ${oneLine(task.title)}`,
     ...(isContinued ? [] : [task.description?.trim() || 'No description was provided.']),

@@ -13,16 +13,24 @@ export interface Stamp {
   readonly actor: string;
 }
 
-/** Which statuses each status may follow (TS table); `pending` only follows creation. */
-const FROM: Record<TaskStatus, readonly TaskStatus[]> = {
-  pending: [],
-  in_progress: ['pending', 'interrupted', 'failed', 'review', 'completed', 'cancelled'],
-  completed: ['in_progress', 'review'],
-  failed: ['in_progress'],
-  interrupted: ['in_progress', 'review'],
-  review: ['in_progress'],
-  cancelled: ['pending', 'in_progress', 'review', 'failed', 'interrupted'],
-};
+/** Everything that may follow what, and who may say so: section 3 of the rules, row by row. */
+const TABLE: readonly Row[] = [
+  { from: ['pending', 'interrupted', 'failed'], to: 'in_progress', by: 'a dispatch, or the run itself' },
+  { from: ['completed', 'cancelled'], to: 'in_progress', by: 'a reopening' },
+  { from: ['in_progress'], to: 'completed', by: 'worker or caller, with a result' },
+  { from: ['in_progress'], to: 'failed', by: 'worker, caller or engine, with a reason' },
+  { from: ['in_progress'], to: 'interrupted', by: 'worker, caller or engine, with a summary' },
+  { from: ['in_progress'], to: 'review', by: 'a completion that requires review' },
+  { from: ['review'], to: 'completed', by: 'a person' },
+  { from: ['review'], to: 'interrupted', by: 'a person, who sends it back' },
+  { from: ['pending', 'in_progress', 'review', 'failed', 'interrupted'], to: 'cancelled', by: 'owner or person' },
+];
+
+interface Row {
+  readonly from: readonly TaskStatus[];
+  readonly to: TaskStatus;
+  readonly by: string;
+}
 
 export const isTerminal = (status: TaskStatus): boolean => status === 'completed' || status === 'cancelled';
 
@@ -34,7 +42,8 @@ export function refuseTransition(task: Task, to: TaskStatus): Failure {
   });
 }
 
-export const mayBecome = (task: Task, to: TaskStatus): boolean => FROM[to].includes(task.status);
+export const mayBecome = (task: Task, to: TaskStatus): boolean =>
+  TABLE.some((row) => row.to === to && row.from.includes(task.status));
 
 /** Everything that one transition writes at once (TS14). */
 export interface Transition {
