@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Explanation, PendingActivity } from '../client/index';
+import type { Executor } from '../contract/task';
 import { oneLine } from './escape';
 import { markStale, type Style } from './output';
 import { perform, type CommonOptions } from './perform';
@@ -23,14 +24,22 @@ export function whyCommand(): Command {
     });
 }
 
-function whyLines(why: Explanation, style: Style): string[] {
-  const { sentence, status, since, phase, attention, next, facts, activities } = why;
+/** An explanation for people: the sentence, then status, executor and what moves it on, then the evidence. */
+export function whyLines(why: Explanation, style: Style): string[] {
+  const { sentence, status, since, phase, attention, executor, next, facts, activities } = why;
   return [
     style.bold(oneLine(sentence)),
-    ...fields({ status: `${status} since ${since}`, phase, attention, next }),
+    ...fields({ status: `${status} since ${since}`, phase, attention, executor: executorText(executor), next }),
     ...facts.map((fact) => `- ${oneLine(fact)}`),
     ...activities.map((activity) => `- ${oneLine(activityText(activity))}`),
   ];
+}
+
+function executorText(executor: Executor | null): string {
+  if (executor === null) return 'none';
+  const { attemptId, hostId, threadId, startedAt } = executor;
+  const since = startedAt === null ? 'start not known yet' : `since ${startedAt}`;
+  return `attempt ${attemptId} on host ${hostId}, thread ${threadId ?? 'not known yet'}, ${since}`;
 }
 
 function activityText({ type, state, tries, lastHeartbeatAt }: PendingActivity): string {

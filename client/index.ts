@@ -3,7 +3,7 @@ export { auditTask, type Audit, type AuditedAttempt } from './audit';
 export { createTask, runTask, type Accepted, type CreatedTask, type RunSettings, type TaskDraft } from './create-task';
 export { dispatchTask, redispatchTask, type DispatchRequest, type ReopenAndRun } from './dispatch';
 export { diagnose, type Check, type Diagnosis } from './doctor';
-export { listTasks, type ListedTask, type TaskFilter } from './list';
+export { listTasks, queryOfList, type ListedTask, type TaskFilter, type TaskList } from './list';
 export { findLog, readLog, type AttemptLog, type ReadLogOptions } from './logs';
 export { toFailure } from './outcome';
 export { openSession, type Session } from './session';

@@ -1,9 +1,10 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { ATTENTIONS } from '../contract/attention';
 import type { Outcome } from '../contract/failures';
-import { parseTaskWorkflowId, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/names';
+import { ORCHESTRATOR_QUEUE, parseTaskWorkflowId, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/names';
 import { taskStatus } from '../contract/task';
 import { outcomeOf, refuse } from './outcome';
+import { pollersOf } from './pollers';
 import { call, type Session } from './session';
 
 export interface TaskFilter {
@@ -13,10 +14,21 @@ export interface TaskFilter {
   readonly project?: string;
   readonly parent?: string;
   readonly host?: string;
+  readonly thread?: string;
   /** A visibility condition of the caller's own, added to the others. */
   readonly query?: string;
   /** How many tasks at most; 100 unless told. */
   readonly limit?: number;
+}
+
+/** The tasks of a filter, and the one visibility query that it stands for. */
+export interface TaskList {
+  readonly query: string;
+  readonly tasks: ListedTask[];
+  /** Set when there are more. */
+  readonly truncated?: true;
+  /** Set when no worker serves the tasks: what a list shows may be older than the truth. */
+  readonly stale?: true;
 }
 
 /** A task as lists show it; lists lag a moment behind and decide nothing. */
@@ -35,31 +47,42 @@ export interface ListedTask {
 
 const LIMIT = 100;
 
-/** Lists this tenant's open tasks, the newest phase first; `truncated` says that there are more. */
-export async function listTasks(
-  session: Session,
-  filter: TaskFilter = {},
-): Promise<Outcome<{ tasks: ListedTask[]; truncated?: true }>> {
+/** Lists this tenant's open tasks, the newest phase first. */
+export async function listTasks(session: Session, filter: TaskFilter = {}): Promise<Outcome<TaskList>> {
   return outcomeOf(async () => {
-    const { tenantId } = session.home;
-    const query = listQuery(tenantId, filter);
-    const limit = filter.limit ?? LIMIT;
-    return call(session, async (client) => {
-      const tasks: ListedTask[] = [];
-      for await (const run of client.workflow.list({ query, pageSize: Math.min(limit + 1, 1_000) })) {
-        const key = parseTaskWorkflowId(run.workflowId);
-        if (key?.tenantId !== tenantId) continue;
-        if (tasks.length === limit) return { tasks, truncated: true as const };
-        tasks.push(listed(key.taskId, run));
-      }
-      return { tasks };
-    });
+    const [found, workers] = await Promise.all([
+      findTasks(session, filter),
+      pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow'),
+    ]);
+    return { ...found, ...(workers.length === 0 && { stale: true as const }) };
+  });
+}
+
+/** The visibility query of a filter, without asking anybody. */
+export async function queryOfList(session: Session, filter: TaskFilter): Promise<Outcome<{ query: string }>> {
+  return outcomeOf(() => Promise.resolve({ query: listQuery(session.home.tenantId, filter) }));
+}
+
+/** The tasks that visibility knows of, as it knows them. */
+export async function findTasks(session: Session, filter: TaskFilter): Promise<Omit<TaskList, 'stale'>> {
+  const { tenantId } = session.home;
+  const { limit = LIMIT } = filter;
+  const query = listQuery(tenantId, filter);
+  return call(session, async (client) => {
+    const tasks: ListedTask[] = [];
+    for await (const run of client.workflow.list({ query, pageSize: Math.min(limit + 1, 1_000) })) {
+      const key = parseTaskWorkflowId(run.workflowId);
+      if (key?.tenantId !== tenantId) continue;
+      if (tasks.length === limit) return { query, tasks, truncated: true as const };
+      tasks.push(listed(key.taskId, run));
+    }
+    return { query, tasks };
   });
 }
 
 /** The visibility query of a filter: only running phases, because closed ones stay visible for the retention time. */
 export function listQuery(tenantId: string, filter: TaskFilter = {}): string {
-  const { status, agent, attention, project, parent, host, query } = filter;
+  const { status, agent, attention, project, parent, host, thread, query } = filter;
   if (status !== undefined && !taskStatus.safeParse(status).success) {
     refuse('INVALID_ARGUMENT', `the status must be one of ${taskStatus.options.join(', ')}`);
   }
@@ -67,7 +90,7 @@ export function listQuery(tenantId: string, filter: TaskFilter = {}): string {
     refuse('INVALID_ARGUMENT', `the attention must be one of ${ATTENTIONS.join(', ')}`);
   }
   const phases = [WORKFLOW.task, WORKFLOW.dispatchTask, WORKFLOW.reopenTask].map(quoted).join(', ');
-  const fields = { tenant: tenantId, status, agent, attention, project, parent, host };
+  const fields = { tenant: tenantId, status, agent, attention, project, parent, host, thread };
   return [
     "ExecutionStatus = 'Running'",
     `WorkflowType IN (${phases})`,

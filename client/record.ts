@@ -1,16 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultPayloadConverter, type WorkflowExecutionDescription } from '@temporalio/client';
 import { z } from 'zod';
-import { SEARCH_ATTRIBUTE } from '../contract/names';
+import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE } from '../contract/names';
 import { carriedSchema, attemptsQuery, type Attempt } from '../contract/run';
 import { newCarried } from '../contract/new-task';
 import { newTaskSchema, taskQuery, taskStatus, type Task } from '../contract/task';
 import { refuse, RefusedError } from './outcome';
+import { pollersOf } from './pollers';
 import { ask, call, QUERY_MS, taskHandle, type Session } from './session';
 
 /** A task's record as its worker answers it, or as its newest run began when no worker answers. */
 export interface TaskRecord {
   readonly task: Task;
   readonly attempts: Attempt[];
+  /** The attempt that the run began with, when it created the task as well: no attempt is in the record yet. */
+  readonly firstAttemptId?: string;
   /** Set when no worker answered: the record may be older than the truth. */
   readonly stale?: true;
 }
@@ -35,14 +39,38 @@ export function isSilence(error: unknown): boolean {
 /** Asks the task's worker for the record. */
 export async function queryTask(session: Session, taskId: string): Promise<Task> {
   const handle = await taskHandle(session, taskId);
-  return ask(session, QUERY_MS, () => handle.query(taskQuery));
+  return askWorker(session, () => handle.query(taskQuery));
 }
 
 /** Asks for the attempts, of the newest run or of a given one. */
 export async function queryAttempts(session: Session, taskId: string, runId?: string): Promise<Attempt[]> {
   const handle = await taskHandle(session, taskId, runId);
-  return ask(session, QUERY_MS, () => handle.query(attemptsQuery));
+  return askWorker(session, () => handle.query(attemptsQuery));
 }
+
+/** Puts a query to a worker; where no worker polls, nobody is waited for. */
+export function askWorker<T>(session: Session, query: () => Promise<T>): Promise<T> {
+  return Promise.race([ask(session, QUERY_MS, query), absence(session)]);
+}
+
+/** How long no worker may be seen before it counts: after a restart of the server each one comes back by itself. */
+const ABSENCE_MS = 2_000;
+
+/** Refuses once it is clear that no worker polls; says nothing as long as one might answer. */
+async function absence(session: Session): Promise<never> {
+  const isAbsent = async () => (await pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow')).length === 0;
+  try {
+    if (!(await isAbsent())) return await never();
+    await sleep(ABSENCE_MS, undefined, { ref: false });
+    if (!(await isAbsent())) return await never();
+  } catch {
+    // The query itself says what is wrong with the server.
+    return never();
+  }
+  return refuse('WORKER_SILENT', `no worker polls ${ORCHESTRATOR_QUEUE}`);
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
 
 /** Describes the newest run of a task; needs no worker. */
 export async function describeTask(session: Session, taskId: string): Promise<WorkflowExecutionDescription> {
@@ -51,8 +79,10 @@ export async function describeTask(session: Session, taskId: string): Promise<Wo
 }
 
 const inputSchema = z.union([
-  z.object({ carried: carriedSchema }),
-  z.object({ create: newTaskSchema }).transform(({ create }) => ({ carried: newCarried(create) })),
+  z.object({ carried: carriedSchema }).transform(({ carried }) => ({ carried, attemptId: undefined })),
+  z
+    .object({ create: newTaskSchema, attemptId: z.uuid().optional() })
+    .transform(({ create, attemptId }) => ({ carried: newCarried(create), attemptId })),
 ]);
 
 /** The record that a run began with, from the run's first event: what is known without a worker. */
@@ -67,8 +97,14 @@ export async function lastKnownRecord(session: Session, run: WorkflowExecutionDe
   const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
   const input = inputSchema.safeParse(payload ? defaultPayloadConverter.fromPayload(payload) : undefined);
   if (!input.success) refuse('WORKER_SILENT', 'no worker answered, and the history holds no record that can be read');
-  const { task, attempts } = input.data.carried;
+  const { carried, attemptId } = input.data;
+  const { task, attempts } = carried;
   // The attribute is as new as the last finished workflow task; the input is as old as the run.
   const status = taskStatus.safeParse(run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.status));
-  return { task: status.success ? { ...task, status: status.data } : task, attempts, stale: true };
+  return {
+    task: status.success ? { ...task, status: status.data } : task,
+    attempts,
+    ...(attemptId !== undefined && { firstAttemptId: attemptId }),
+    stale: true,
+  };
 }

@@ -1,7 +1,7 @@
 import type { Outcome } from '../contract/failures';
 import { hasRelations, refuseChildren, refuseRelations } from '../contract/relation';
 import type { NewTask, Task } from '../contract/task';
-import { listQuery, listTasks, type ListedTask } from './list';
+import { findTasks, listQuery, type ListedTask } from './list';
 import { outcomeOf, RefusedError } from './outcome';
 import { queryTask, readRecord } from './record';
 import { call, type Session } from './session';
@@ -61,9 +61,8 @@ export async function treeOfTask(session: Session, taskId: string): Promise<Outc
 }
 
 async function childrenOf(session: Session, parent: string, seen: Set<string>): Promise<TaskTree[]> {
-  const listed = await listTasks(session, { parent, limit: 1_000 });
-  if (!listed.success) throw new RefusedError(listed);
-  const fresh = listed.tasks.filter(({ id }) => !seen.has(id)).sort(byId);
+  const { tasks } = await findTasks(session, { parent, limit: 1_000 });
+  const fresh = tasks.filter(({ id }) => !seen.has(id)).sort(byId);
   for (const { id } of fresh) seen.add(id);
   const trees: TaskTree[] = [];
   for (const { id, title, status } of fresh) {

@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Attempt } from '../contract/run';
+import type { Executor } from '../contract/task';
 import type { Session } from './session';
 
 /** What a client needs of the order that a host gave to the runner. */
 const requestSchema = z.looseObject({ cwd: z.string() });
+/** What the runner writes down as soon as it has started the provider. */
+const runnerSchema = z.looseObject({ startedAt: z.string() });
 
 /** Whether an attempt has not ended and its files are in this home: the record learns what they say at its end. */
 export const isOpenHere = ({ home }: Session, { endedAt, hostId }: Attempt): boolean =>
@@ -20,9 +23,27 @@ export async function spawnsSoFar({ home }: Session, attemptId: string): Promise
 /** Directory that an attempt works in, also of an open one on this host; null when it is not known. */
 export async function workspacePathOf(session: Session, attempt: Attempt): Promise<string | null> {
   if (attempt.workspacePath !== null || !isOpenHere(session, attempt)) return attempt.workspacePath;
+  const request = await readRunFile(session, attempt.attemptId, { name: 'request.json', schema: requestSchema });
+  return request?.cwd ?? null;
+}
+
+/** When the provider of an executor was started, also of a run on this host that the record knows no start of yet. */
+export async function startOf(session: Session, executor: Executor): Promise<string | null> {
+  const { attemptId, hostId, startedAt } = executor;
+  if (startedAt !== null || hostId !== session.home.hostId) return startedAt;
+  const runner = await readRunFile(session, attemptId, { name: 'runner.json', schema: runnerSchema });
+  return runner?.startedAt ?? null;
+}
+
+interface RunFile<T> {
+  readonly name: string;
+  readonly schema: z.ZodType<T>;
+}
+
+/** A file of a run directory of this home; null when it is not there or says something else. */
+async function readRunFile<T>({ home }: Session, attemptId: string, { name, schema }: RunFile<T>): Promise<T | null> {
   try {
-    const file = join(session.home.path, 'runs', attempt.attemptId, 'request.json');
-    return requestSchema.parse(JSON.parse(await readFile(file, 'utf8'))).cwd;
+    return schema.parse(JSON.parse(await readFile(join(home.path, 'runs', attemptId, name), 'utf8')));
   } catch {
     return null;
   }

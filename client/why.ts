@@ -2,12 +2,13 @@ import { defaultPayloadConverter, type WorkflowExecutionDescription } from '@tem
 import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
-import { whyQuery, type Why } from '../contract/task';
+import { executorOf, whyQuery, type Why } from '../contract/task';
 import { outcomeOf } from './outcome';
 import { missingPollers } from './pollers';
-import { describeTask, isSilence, lastKnownRecord, queryTask } from './record';
+import { askWorker, describeTask, isSilence, lastKnownRecord, queryTask } from './record';
 import { blockingFacts } from './relations';
-import { ask, QUERY_MS, taskHandle, type Session } from './session';
+import { startOf } from './run-files';
+import { taskHandle, type Session } from './session';
 
 /** An activity that a task waits for, as the server sees it. */
 export interface PendingActivity {
@@ -40,9 +41,11 @@ export async function explainTask(session: Session, taskId: string): Promise<Out
     const seen = withPending(why, run);
     // A worker that did not answer the one query is not waited for with another.
     const blocking = why.stale === true ? [] : await blockingFactsOf(session, taskId);
+    const { executor } = seen;
     return {
       taskId,
       ...seen,
+      executor: executor === null ? null : { ...executor, startedAt: await startOf(session, executor) },
       facts: [...seen.facts, ...blocking, ...activities.flatMap(failureFact), ...missing],
       activities,
     };
@@ -66,11 +69,13 @@ async function askWhy(
 ): Promise<Why & { stale?: true }> {
   const handle = await taskHandle(session, taskId);
   try {
-    return await ask(session, QUERY_MS, () => handle.query(whyQuery));
+    return await askWorker(session, () => handle.query(whyQuery));
   } catch (error) {
     if (!isSilence(error)) throw error;
   }
-  const { task, stale } = await lastKnownRecord(session, run);
+  const { task, attempts, firstAttemptId, stale } = await lastKnownRecord(session, run);
+  const { hostId } = task.workspace;
+  const first = firstAttemptId === undefined ? null : { attemptId: firstAttemptId, hostId, ...UNKNOWN };
   return {
     sentence: `No worker answers for the task; its last known status is ${task.status}.`,
     phase: run.type,
@@ -79,9 +84,12 @@ async function askWhy(
     attention: run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.attention) ?? 'unknown',
     next: 'a worker: perdure up, or perdure worker',
     facts: [`the workflow is ${run.status.name.toLowerCase()} since ${run.startTime.toISOString()}`],
+    executor: executorOf(attempts.at(-1)) ?? first,
     ...(stale && { stale }),
   };
 }
+
+const UNKNOWN = { threadId: null, startedAt: null };
 
 /** Milliseconds that a worker has to take up a run before it counts as waited for. */
 const PICKUP_MS = 2_000;
@@ -129,13 +137,15 @@ export function withPending<T extends Why>(why: T, run: WorkflowExecutionDescrip
   const facts = why.facts.map((fact) =>
     fact === 'thread not known yet' && thread !== undefined ? `thread ${thread}` : fact,
   );
+  const executor =
+    why.executor === null ? null : { ...why.executor, threadId: why.executor.threadId ?? thread ?? null };
   const wait = waitOf(run);
-  if (why.attention !== 'running' || wait === undefined) return { ...why, facts };
+  if (why.attention !== 'running' || wait === undefined) return { ...why, facts, executor };
   const [attempt = 'The run'] = /^Attempt \d+ \(\w+\)/.exec(why.sentence) ?? [];
   const host = run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.host) ?? '?';
   const rest = wait === 'first' ? '; it has not started' : ' that follows it again';
   const next = `a worker of host ${host} (perdure up, or perdure worker), or stop`;
-  return { ...why, facts, sentence: `${attempt} waits for a worker of host ${host}${rest}.`, next };
+  return { ...why, facts, executor, sentence: `${attempt} waits for a worker of host ${host}${rest}.`, next };
 }
 
 const STATES = ['unspecified', 'scheduled', 'started', 'cancel requested', 'paused', 'pause requested'];

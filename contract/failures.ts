@@ -33,6 +33,10 @@ export const FAILURES = {
   TASK_TERMINAL: kind(false, 'Create a new task.'),
   TASK_IN_REVIEW: kind(false, 'Wait for the decision of the reviewer.'),
   TASK_STATUS_CONFLICT: kind(false, 'Look at the task with `perdure task show`.'),
+  STATUS_NOT_UPDATABLE: kind(
+    false,
+    'Change the status with setStatus (`perdure task complete`, `fail`, `cancel` ...).',
+  ),
   TASK_NOT_RUNNING: kind(false, 'There is no run to stop.'),
   AGENT_TASK_REQUIRED: kind(false, 'Only tasks that an agent owns can be dispatched.'),
   NOTHING_TO_DECIDE: kind(false, 'The task waits for no decision.'),

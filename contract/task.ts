@@ -28,10 +28,29 @@ export const taskStatus = z.enum([
 ]);
 export type TaskStatus = z.infer<typeof taskStatus>;
 
+/** Levels of nesting in free data: every phase parses it again, and no stack may end there. */
+const STRUCTURE_LEVELS = 32;
+
+const partsOf = (value: unknown): unknown[] =>
+  typeof value === 'object' && value !== null ? Object.values(value) : [];
+
+/** Whether a value nests no deeper than a bound; without recursion, because it looks before anything recursive does. */
+function isShallow(value: unknown): boolean {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > STRUCTURE_LEVELS) return false;
+    level = level.flatMap(partsOf);
+  }
+  return true;
+}
+
 /** Free structured data that stays small in every history that carries it. */
-const structure = z.record(z.string(), z.json()).refine((value) => JSON.stringify(value).length <= STRUCTURE_BYTES, {
-  error: `is longer than ${String(STRUCTURE_BYTES)} bytes`,
-});
+const structure = z
+  .record(z.string(), z.unknown().refine(isShallow, { error: `nests deeper than ${String(STRUCTURE_LEVELS)} levels` }))
+  .pipe(z.record(z.string(), z.json()))
+  .refine((value) => JSON.stringify(value).length <= STRUCTURE_BYTES, {
+    error: `is longer than ${String(STRUCTURE_BYTES)} bytes`,
+  });
 
 /** One thing that happened to a task; appended, never edited. */
 export const activityEntrySchema = z.strictObject({
@@ -182,4 +201,23 @@ export interface Why {
   readonly attention: string;
   readonly next: string;
   readonly facts: string[];
+  /** The run that executes the task, or is about to; null when none does. */
+  readonly executor: Executor | null;
+}
+
+/** What executes a task: one attempt on one host. */
+export interface Executor {
+  readonly attemptId: string;
+  readonly hostId: string;
+  /** Null until it is known. */
+  readonly threadId: string | null;
+  /** When its provider was started; null until that is known. */
+  readonly startedAt: string | null;
+}
+
+/** The executor that an attempt is until it has ended. */
+export function executorOf(attempt: (Executor & { readonly outcome: string | null }) | undefined): Executor | null {
+  if (attempt === undefined || attempt.outcome !== null) return null;
+  const { attemptId, hostId, threadId, startedAt } = attempt;
+  return { attemptId, hostId, threadId, startedAt };
 }

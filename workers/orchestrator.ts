@@ -28,6 +28,9 @@ export async function createOrchestratorWorker(
       ...createReceiptActivities({ store, now: () => new Date().toISOString() }),
       ...createTaskActivities(createTaskServer(session)),
     },
+    // A refusal sends the request back: one over the limit would fail its workflow task for as long as its caller waits.
+    // What a phase carries over is bounded by the phase itself.
+    disablePayloadErrorLimit: true,
     maxCachedWorkflows: CACHED_WORKFLOWS,
     // How long a task waits for a worker that was killed before another may have it; a living one takes it in no time.
     stickyQueueScheduleToStartTimeout: '2 seconds',

@@ -104,6 +104,24 @@ describe('perdure task', () => {
     expect(listed).toContain('a\\u{1b}[31m\\u{a}T-9  completed forged');
   });
 
+  it('prints the query of its filters alone, and always has it in the document', async () => {
+    const query =
+      "ExecutionStatus = 'Running' AND WorkflowType IN ('task', 'dispatchTask', 'reopenTask')" +
+      " AND PerdureTenant = 'default' AND PerdureStatus = 'pending' AND PerdureThread = 't'";
+    const filters = ['--status', 'pending', '--thread', 't'];
+    expect(await perdure('task', 'list', ...filters, '--query')).toEqual({
+      status: 0,
+      stdout: `${query}\n`,
+      stderr: '',
+    });
+    expect(await json('task', 'list', '--query', ...filters)).toMatchObject({ exit: 0, query, tasks: [] });
+    expect(await json('task', 'list', ...filters)).toMatchObject({ exit: 0, query, tasks: [] });
+    const more = ['--query', "PerdureHost = 'h'"];
+    expect(await json('task', 'list', ...filters, ...more)).toMatchObject({
+      query: `${query} AND (PerdureHost = 'h')`,
+    });
+  });
+
   it('shows a task with the tasks below it', async () => {
     await json('task', 'create', '--title', 'part', '--id', 'T-3', '--parent', 'T-1');
     const shown = await until(async () => {

@@ -4,6 +4,7 @@ import { eventLines } from '../../cli/event-lines';
 import { printAnswer, styleFor } from '../../cli/output';
 import { settledLines, settledNotes } from '../../cli/settled';
 import { treeLines } from '../../cli/task-tree';
+import { whyLines } from '../../cli/why';
 
 const plain = styleFor({});
 const uuid = '01a00000-0000-7000-8000-000000000001';
@@ -74,6 +75,30 @@ describe('auditLines', () => {
       '  work /home/w',
       'no receipts',
     ]);
+  });
+});
+
+describe('whyLines', () => {
+  const why = {
+    ...{ taskId: 'T', sentence: 'It runs.', phase: 'dispatchTask', status: 'in_progress' as const },
+    ...{ since: '2027-01-01T00:00:00.000Z', attention: 'running', next: 'stop', facts: ['host h'], activities: [] },
+  };
+
+  it('names status, since when, the executor, what moves it on and the evidence', () => {
+    const executor = { attemptId: uuid, hostId: 'h', threadId: null, startedAt: '2027-01-01T00:00:01.000Z' };
+    expect(whyLines({ ...why, executor }, plain)).toEqual([
+      'It runs.',
+      'status     in_progress since 2027-01-01T00:00:00.000Z',
+      'phase      dispatchTask',
+      'attention  running',
+      `executor   attempt ${uuid} on host h, thread not known yet, since 2027-01-01T00:00:01.000Z`,
+      'next       stop',
+      '- host h',
+    ]);
+  });
+
+  it('says that no run executes the task', () => {
+    expect(whyLines({ ...why, executor: null }, plain)).toContain('executor   none');
   });
 });
 

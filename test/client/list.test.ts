@@ -1,4 +1,5 @@
 import { listQuery } from '../../client/list';
+import { SEARCH_ATTRIBUTE } from '../../contract/names';
 
 describe('listQuery', () => {
   it('asks for the running phases of the tenant only', () => {
@@ -11,6 +12,20 @@ describe('listQuery', () => {
     const query = listQuery('acme', { status: 'failed', agent: 'a', attention: 'recovery', project: 'p', host: 'h' });
     expect(query).toContain("PerdureStatus = 'failed' AND PerdureAgent = 'a' AND PerdureAttention = 'recovery'");
     expect(query).toContain("PerdureProject = 'p' AND PerdureHost = 'h'");
+  });
+
+  it('knows a filter for every search attribute', () => {
+    const names = {
+      status: 'failed',
+      attention: 'none',
+      agent: 'a',
+      project: 'p',
+      parent: 'q',
+      host: 'h',
+      thread: 't',
+    };
+    const query = listQuery('acme', names);
+    for (const { name } of Object.values(SEARCH_ATTRIBUTE)) expect(query).toContain(`${name} = '`);
   });
 
   it("keeps a caller's own condition apart from the others", () => {

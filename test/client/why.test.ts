@@ -10,6 +10,7 @@ const why: Why = {
   attention: 'running',
   next: 'the end of the run, or stop',
   facts: ['host h', 'thread not known yet'],
+  executor: { attemptId: 'a', hostId: 'h', threadId: null, startedAt: null },
 };
 
 const [SCHEDULED, STARTED] = [1, 2];
@@ -53,8 +54,9 @@ describe('withPending', () => {
   });
 
   it('names the thread that the host reported and the record does not know yet', () => {
-    const { facts } = withPending(why, run({ state: STARTED, ...beat({ threadId: 'th' }) }));
+    const { facts, executor } = withPending(why, run({ state: STARTED, ...beat({ threadId: 'th' }) }));
     expect(facts).toEqual(['host h', 'thread th']);
+    expect(executor).toEqual({ ...why.executor, threadId: 'th' });
   });
 });
 

@@ -81,6 +81,27 @@ describe('perdure run', () => {
     await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
   });
 
+  it.each([
+    ['a NUL character', 'a\u0000b'],
+    ['3 MB', 'x'.repeat(3_000_000)],
+  ])('stores nothing for a description of %s (GN9)', async (_what, stdin) => {
+    const answer = await machine.begin(['run', '--title', 'x', '--id', 'B-2', '--description', '-'], { stdin });
+    await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
+  });
+
+  it.each([
+    ['a dependency', '--depends-on'],
+    ['a parent', '--parent'],
+  ])('stores nothing for %s that is not there (PD10)', async (_what, option) => {
+    const answer = await machine.perdure('run', '--title', 'x', option, 'B-none');
+    await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
+  });
+
+  it('stores nothing for a tenant that can be none', async () => {
+    const answer = await machine.begin(['run', '--title', 'x'], { env: { PERDURE_TENANT: 'a/b' } });
+    await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
+  });
+
   it('stores nothing for an unknown flag', async () => {
     await expectRefused(await machine.perdure('run', '--title', 'x', '--bogus'), { status: 2, code: 'USAGE' });
   });
@@ -123,5 +144,19 @@ describe('input at its bounds', () => {
     const args = ['task', 'create', '--id', id, '--title', '題'.repeat(1_000), '--description', '-'];
     expect(await machine.begin(args, { stdin: 'ä'.repeat(128 * 1024) })).toMatchObject({ status: 0, success: true });
     expect(await stored()).toEqual([`task/default/${id}`]);
+  });
+});
+
+describe('an id of another tenant', () => {
+  it('answers as if it were absent (GN1)', async () => {
+    const env = { PERDURE_TENANT: 'other' };
+    await machine.begin(['task', 'create', '--id', 'O-1', '--title', 'x'], { env });
+    const ids = await stored();
+    for (const args of [['task', 'show'], ['why'], ['stop'], ['dispatch']]) {
+      expect(await machine.perdure(...args, 'O-1')).toMatchObject({ status: 4, code: 'TASK_NOT_FOUND' });
+    }
+    const related = await machine.perdure('task', 'create', '--title', 'x', '--depends-on', 'O-1');
+    expect(related).toMatchObject({ status: 1, code: 'INVALID_ARGUMENT' });
+    expect(await stored()).toEqual(ids);
   });
 });

@@ -35,8 +35,15 @@ describe('requests', () => {
     expect(await codeOf(other)).toBe('REQUEST_CONFLICT');
   });
 
+  it('refuses a status inside an update with a code of its own and changes nothing (MT9, TS11)', async () => {
+    const task = await stage.create();
+    const before = await task.query(taskQuery);
+    const update = { title: 'x', status: 'completed' } as TaskUpdate;
+    expect(await codeOf(task.executeUpdate(updateUpdate, { args: [update] }))).toBe('STATUS_NOT_UPDATABLE');
+    expect(await task.query(taskQuery)).toEqual(before);
+  });
+
   it.each<[string, unknown]>([
-    ['a status inside an update (TS11)', { status: 'completed' }],
     ['an unknown field', { colour: 'red' }],
     ['a wrong type', { title: 7 }],
     ['a title over 1,000 characters', { title: 'x'.repeat(1_001) }],

@@ -3,6 +3,7 @@ import type { ProjectActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import { enqueue } from './queue';
 import type { ProjectQueue } from './project-queue';
+import { startAgain } from './start-next';
 
 /** Until the queue knows what runs already, it must start nothing: tried until the answer is there. */
 const { recoverProject } = proxyActivities<ProjectActivities>({
@@ -17,11 +18,11 @@ export async function recover(queue: ProjectQueue): Promise<void> {
   const { tenantId, id: projectId } = queue.project;
   const earlier = await recoverProject({ tenantId, projectId });
   if (earlier !== null) {
-    const { limit, isPaused, running, refused } = earlier;
-    const known = { limit, isPaused, running, refused, ...queue.settings };
-    // What was about to start may have started: asking again finds out.
-    const waiting = [...earlier.starting, ...earlier.queue];
-    queue.change((project) => waiting.reduce(enqueue, { ...project, ...known }));
+    const { limit, isPaused, running, starting, refused } = earlier;
+    const known = { limit, isPaused, running, starting, refused, ...queue.settings };
+    queue.change((project) => earlier.queue.reduce(enqueue, { ...project, ...known }));
+    // What was about to start may have started: its slot is taken, and asking again finds out.
+    for (const task of starting) startAgain(queue, task);
   }
   queue.isHeld = false;
 }

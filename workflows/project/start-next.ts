@@ -21,6 +21,12 @@ export function startNext(queue: ProjectQueue): void {
   void start(queue, task);
 }
 
+/** Asks once more for the run of a task that holds its slot already. */
+export function startAgain(queue: ProjectQueue, task: QueuedTask): void {
+  queue.change((project) => ({ ...project, serial: project.serial + 1 }));
+  void start(queue, task);
+}
+
 async function start(queue: ProjectQueue, queued: QueuedTask): Promise<void> {
   const { tenantId, id: projectId, origin, serial } = queue.project;
   const { taskId } = queued;

@@ -4,7 +4,7 @@ import { boundThread } from './dispatching';
 import { currentAttempt } from './settling';
 
 /** What may execute a task that says `in_progress`: its last attempt, or the run behind somebody's claim. */
-export function executorOf(carried: Carried): OrphanInput {
+export function suspectOf(carried: Carried): OrphanInput {
   const { tenantId, id: taskId } = carried.task;
   const claim = carried.version === 1 ? null : claimOf(carried);
   const attempt = currentAttempt(carried) ?? null;

@@ -10,7 +10,7 @@ import { addActivity, updateTask } from './commands';
 import { decide } from './decisions';
 import { acceptReopen, notDispatchable, refuseReopen, type Dispatch, type ReopenRequest } from './dispatching';
 import { addDependant } from './dependants';
-import { executorOf } from './executor';
+import { suspectOf } from './executor';
 import { now, type TaskRecord } from './record';
 import { checkRelations } from './relations';
 import { refuse } from './refusal';
@@ -42,7 +42,7 @@ export function registerHandlers(record: TaskRecord, rules = busyRules(record)):
   setHandler(run.attemptsQuery, () => record.carried.attempts);
   setHandler(incidentsQuery, () => record.carried.incidents);
   setHandler(run.carriedQuery, () => record.carried);
-  setHandler(executorQuery, () => (notOrphaned(record.carried) === null ? executorOf(record.carried) : null));
+  setHandler(executorQuery, () => (notOrphaned(record.carried) === null ? suspectOf(record.carried) : null));
   setHandler(run.workersUpgradedSignal, () => {
     record.rollOver();
   });
@@ -67,6 +67,7 @@ export function registerHandlers(record: TaskRecord, rules = busyRules(record)):
 function updateRule(record: TaskRecord) {
   type Update = z.output<typeof task.taskUpdateSchema>;
   return {
+    explain: (raw: unknown) => statusInUpdate(record.carried.task.id, raw),
     check(input: Update): Failure | null {
       const step = updateTask(record.carried, input, now());
       return isRefusal(step) ? step : null;
@@ -76,6 +77,12 @@ function updateRule(record: TaskRecord) {
       return record.perform((carried) => updateTask(carried, input, now()));
     },
   };
+}
+
+/** A status is no content field: an update that holds one is refused as a whole (TS11, MT9). */
+function statusInUpdate(taskId: string, raw: unknown): Failure | null {
+  if (typeof raw !== 'object' || raw === null || !('status' in raw)) return null;
+  return failure('STATUS_NOT_UPDATABLE', 'an update changes content fields and never the status', { taskId });
 }
 
 /** A phase that executes the task takes no dispatch, and there is nothing to reopen or to judge (DS4, DS15). */

@@ -3,8 +3,12 @@ import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE, type PhaseType } from '../../contract/names';
 import type { PhaseInput } from '../../contract/new-task';
 import { RULES } from '../../contract/run';
+import { utf8Length } from '../../contract/text';
 import type { TaskRecord } from './record';
 import { attributesOf } from './view';
+
+/** Bytes that a phase may hand on; the server's limit is 2 MB, and records are bounded well below it. */
+const CARRIED_BYTES = 1_950_000;
 
 /** Light, idempotent and local to the orchestrator: retried for as long as the store may need. */
 const { archiveEntries } = proxyActivities<ReceiptActivities>({
@@ -26,5 +30,8 @@ export async function goOn(record: TaskRecord, next: PhaseType): Promise<never> 
     workflowType: next,
     typedSearchAttributes: attributesOf(record.carried),
   });
-  return continueAs({ carried: { ...record.carried, version: RULES } });
+  const input = { carried: { ...record.carried, version: RULES } } satisfies PhaseInput;
+  // The server would end a workflow for an input beyond its limit; a failed task is tried again and loses nothing.
+  if (utf8Length(JSON.stringify(input)) > CARRIED_BYTES) throw new Error('the record is too large to be carried over');
+  return continueAs(input);
 }

@@ -24,6 +24,7 @@ export class TaskRecord {
   private title: string;
   private updates = 0;
   private isToRollOver = false;
+  private readonly watched = new Set<string>();
   /** Whether a dispatch that waits for dependencies should look at them again. */
   isReadinessDue: boolean;
 
@@ -72,6 +73,13 @@ export class TaskRecord {
     return step.answer;
   }
 
+  /** The dependencies that this run has not asked yet to tell it of their completion; asked from now on. */
+  unwatched(): string[] {
+    const fresh = this.state.task.dependencies.filter((taskId) => !this.watched.has(taskId));
+    for (const taskId of fresh) this.watched.add(taskId);
+    return fresh;
+  }
+
   countUpdate(): void {
     this.updates += 1;
   }
@@ -110,18 +118,18 @@ export class TaskRecord {
 }
 
 /**
- * Bad input of a caller ends the workflow at once. A record that was carried over is never given up: a plain error fails
- * the workflow task, which is tried again until a worker can read it.
+ * Bad input of a caller ends the workflow at once. A record that an earlier run carried over is never given up: a plain
+ * error fails the workflow task, which is tried again until a worker can read it.
  */
-function unreadable(input: object, refusal: Failure): never {
-  if ('carried' in input) throw new Error(`the record that was carried over cannot be read: ${refusal.error}`);
-  return refuse(refusal);
+function unreadable(refusal: Failure): never {
+  if (workflowInfo().continuedFromExecutionRunId === undefined) return refuse(refusal);
+  throw new Error(`the record that was carried over cannot be read: ${refusal.error}`);
 }
 
 /** Opens the record that a phase was started with; bad input ends the workflow at once. */
 export function openRecord(phase: PhaseType, input: PhaseInput): TaskRecord {
   const parsed = phaseInputSchema.safeParse(input);
-  if (!parsed.success) return unreadable(input, invalidArgument(parsed.error));
+  if (!parsed.success) return unreadable(invalidArgument(parsed.error));
   const given = parsed.data;
   if ('carried' in given) return new TaskRecord(phase, given.carried);
   const carried = newCarried(given.create, given.version);

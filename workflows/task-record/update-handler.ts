@@ -14,6 +14,8 @@ type Answer = Carried['requests'][number]['answer'];
 /** How a phase takes one kind of update. */
 interface UpdateRule<S extends RequestSchema, A> {
   readonly schema: S;
+  /** What is wrong with a payload that the schema does not take, where that has a code of its own. */
+  explain?(raw: unknown): Failure | null;
   /** Refuses before anything enters history; null lets the update in. */
   check(input: z.output<S>): Failure | null;
   /** Answers the accepted update; throws a refusal that only came out later. */
@@ -49,7 +51,7 @@ export function update<S extends RequestSchema, A extends object>(
   };
   const validator = (raw: z.input<S>): void => {
     const parsed = rule.schema.safeParse(raw);
-    if (!parsed.success) refuse(invalidArgument(parsed.error));
+    if (!parsed.success) refuse(rule.explain?.(raw) ?? invalidArgument(parsed.error));
     const digest = digestOf(definition.name, parsed.data);
     const known = recall(record.carried, parsed.data, digest);
     if (known !== null && isRefusal(known)) refuse(known);

@@ -1,7 +1,7 @@
 import type { Attention } from '../../contract/attention';
 import { SEARCH_ATTRIBUTE, type PhaseType } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
-import type { Why } from '../../contract/task';
+import { executorOf, type Why } from '../../contract/task';
 import type { SearchAttributePair } from '@temporalio/common';
 import { openIncident, openReview } from './decisions';
 import { boundThread } from './dispatching';
@@ -69,6 +69,7 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
     status: task.status,
     since: task.statusSince,
     attention,
+    executor: isRunning(carried) ? executorOf(attempt) : null,
     facts: [
       ...(attempt === undefined ? ['no run was ever started'] : attemptFacts(attempt)),
       ...incidentFacts(carried),

@@ -1,7 +1,7 @@
 import type { Verdict } from '../../contract/orphan';
 import type { Carried } from '../../contract/run';
 import { judgeOrphan } from '../fail-orphan';
-import { executorOf } from '../task-record/executor';
+import { suspectOf } from '../task-record/executor';
 import { now, type TaskRecord } from '../task-record/record';
 import { failOrphaned } from '../task-record/settling';
 
@@ -18,7 +18,7 @@ export async function converge(
   actor: string,
 ): Promise<Verdict & { failed: boolean; isSame: boolean }> {
   const { intent, task: judged } = record.carried;
-  const verdict = await judgeOrphan(executorOf(record.carried));
+  const verdict = await judgeOrphan(suspectOf(record.carried));
   const { task } = record.carried;
   const isSame =
     intent === record.carried.intent && task.status === 'in_progress' && task.statusSince === judged.statusSince;

@@ -8,7 +8,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TaskActivities } from '../../contract/activities';
-import { ORCHESTRATOR_QUEUE, taskWorkflowId } from '../../contract/names';
+import { ORCHESTRATOR_QUEUE, taskWorkflowId, type TaskKey } from '../../contract/names';
 import { dependantAddedSignal, dependencyCompletedSignal, refuseDependencies } from '../../contract/relation';
 import { dropAwaiting } from '../task-record/dispatching';
 import type { PhaseRules } from '../task-record/handlers';
@@ -36,9 +36,11 @@ export function nextErrand(record: TaskRecord, rules: PhaseRules): Errand | unde
 /** Tells everyone who waits for it that this task has completed; one that is gone needs to hear nothing. */
 async function tellDependants(record: TaskRecord): Promise<void> {
   const { task, dependants } = record.carried;
-  for (const workflowId of dependants) {
-    await getExternalWorkflowHandle(workflowId).signal(dependencyCompletedSignal, task.id).catch(ignore);
-  }
+  await Promise.all(
+    dependants.map((workflowId) =>
+      getExternalWorkflowHandle(workflowId).signal(dependencyCompletedSignal, task.id).catch(ignore),
+    ),
+  );
   record.conclude((carried) => ({
     ...carried,
     dependants: carried.dependants.filter((other) => !dependants.includes(other)),
@@ -68,11 +70,7 @@ async function tellChildren(record: TaskRecord): Promise<void> {
 async function startWhenReady(record: TaskRecord, rules: PhaseRules): Promise<void> {
   record.isReadinessDue = false;
   const { task } = record.carried;
-  const { workflowId } = workflowInfo();
-  for (const taskId of task.dependencies) {
-    const other = getExternalWorkflowHandle(taskWorkflowId({ tenantId: task.tenantId, taskId }));
-    await other.signal(dependantAddedSignal, workflowId).catch(ignore);
-  }
+  await Promise.all(record.unwatched().map((taskId) => watch({ tenantId: task.tenantId, taskId })));
   const relations = await readRelationsAtLast(record);
   const { awaiting } = record.carried;
   if (awaiting === null || refuseDependencies(task.id, relations) !== null) return;
@@ -83,6 +81,11 @@ async function startWhenReady(record: TaskRecord, rules: PhaseRules): Promise<vo
     const why = `${error.type ?? 'refused'}: ${error.message}`;
     record.commit((carried) => dropAwaiting(carried, { at: now(), actor: 'perdure' }, why));
   }
+}
+
+async function watch(dependency: TaskKey): Promise<void> {
+  const other = getExternalWorkflowHandle(taskWorkflowId(dependency));
+  await other.signal(dependantAddedSignal, workflowInfo().workflowId).catch(ignore);
 }
 
 const ignore = (): void => undefined;
