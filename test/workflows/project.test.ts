@@ -23,7 +23,11 @@ describe('a task that a project manages', () => {
   });
   afterAll(() => stage.close());
 
-  const managed = (change: Partial<NewTask> = {}) => stage.create({ metadata: { projectId }, ...change });
+  let age = 0;
+  const managed = (change: Partial<NewTask> = {}) => {
+    const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, (age += 1))).toISOString();
+    return stage.create({ metadata: { projectId }, createdAt, ...change });
+  };
   const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
   const queue = async (): Promise<Project> => {
     const shown = await showProject(stage.session, projectId);
