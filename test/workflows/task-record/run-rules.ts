@@ -134,6 +134,7 @@ export function answersOnce(turn: Turn): void {
   if (sent === null || firstAnswer === undefined) return;
   hold('GN10', command.kind === 'again' || command.kind === 'misuse');
   hold('GN10: no second effect', after === before);
+  if (command.kind === 'misuse') hold('GN10', verdict === 'REQUEST_CONFLICT', verdict);
   if (command.kind === 'again' && verdict !== 'REQUEST_CONFLICT') {
     hold('GN10', verdict === 'repeated' && isDeepStrictEqual(answer, firstAnswer), { answer, firstAnswer });
   }
