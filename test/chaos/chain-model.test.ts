@@ -56,7 +56,8 @@ describe('the chain of phases under any fire', () => {
     const activities = erraticHost(orders).activities();
     host = await Worker.create({ connection, taskQueue: hostQueue(HOST), activities });
     running = host.run();
-    await Promise.all([startWorker(), startWorker()]);
+    await startWorker();
+    await startWorker();
   });
   afterAll(async () => {
     for (const worker of workers) await end(worker);
