@@ -5,6 +5,11 @@ import { happen } from './happen';
 import { beginRecord, send, type Done, type Sent } from './perform';
 import { at, told, type Command, type Happening, type Repetition, type Request, type Story } from './story';
 
+interface Accepted {
+  readonly request: Sent['request'];
+  readonly answer: unknown;
+}
+
 /** One command of a story as it went: what a rule has to hold over. */
 export interface Turn {
   readonly serial: number;
@@ -15,8 +20,8 @@ export interface Turn {
   readonly after: Carried;
   readonly verdict: Verdict;
   readonly answer?: unknown;
-  /** What was answered the first time to this very request. */
-  readonly firstAnswer: unknown;
+  /** What was accepted first under the id of the request, and its answer. */
+  readonly first: Accepted | undefined;
 }
 
 const isRepetition = (command: Command): command is Repetition => 'back' in command;
@@ -35,17 +40,19 @@ function requestOf(command: Command, earlier: readonly Sent[], now: Pick<Sent, '
 export function play(story: Story, look: (turn: Turn) => void): Carried {
   let carried = beginRecord(story.beginning);
   const sent: Sent[] = [];
-  const answers = new Map<number, unknown>();
+  const accepted = new Map<number, Accepted>();
   story.commands.forEach((command, index) => {
     const serial = index + 1;
     const request = requestOf(command, sent, { serial, incidentId: openIncident(carried)?.id });
-    const firstAnswer = answers.get(request?.serial ?? 0);
+    const first = accepted.get(request?.serial ?? 0);
     try {
       const done = perform(carried, { command, request, serial });
-      look({ serial, command, sent: request, before: carried, after: done.carried, firstAnswer, ...done });
+      look({ serial, command, sent: request, before: carried, after: done.carried, first, ...done });
       // What a refused decision named may be another incident by the time it is sent again.
       if (request?.serial === serial && (done.verdict === 'done' || command.kind !== 'decide')) sent.push(request);
-      if (request !== null && done.verdict === 'done') answers.set(request.serial, done.answer);
+      if (request !== null && done.verdict === 'done') {
+        accepted.set(request.serial, { request: request.request, answer: done.answer });
+      }
       carried = done.carried;
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);

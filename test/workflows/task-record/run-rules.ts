@@ -129,15 +129,12 @@ export function convergesOrphans({ before, after, command, verdict }: Turn): voi
 }
 
 /** GN10, TR9: a repeated request gives the first answer and writes nothing; other content under its id is refused. */
-export function answersOnce(turn: Turn): void {
-  const { before, after, verdict, command, sent, answer, firstAnswer } = turn;
-  if (sent === null || firstAnswer === undefined) return;
-  hold('GN10', command.kind === 'again' || command.kind === 'misuse');
+export function answersOnce({ before, after, verdict, sent, answer, first }: Turn): void {
+  if (sent === null || first === undefined) return;
   hold('GN10: no second effect', after === before);
-  if (command.kind === 'misuse') hold('GN10', verdict === 'REQUEST_CONFLICT', verdict);
-  if (command.kind === 'again' && verdict !== 'REQUEST_CONFLICT') {
-    hold('GN10', verdict === 'repeated' && isDeepStrictEqual(answer, firstAnswer), { answer, firstAnswer });
-  }
+  const isSame = isDeepStrictEqual(sent.request, first.request);
+  hold('GN10', verdict === (isSame ? 'repeated' : 'REQUEST_CONFLICT'), { verdict, isSame });
+  if (isSame) hold('GN10', isDeepStrictEqual(answer, first.answer), { answer, first: first.answer });
 }
 
 /** TM3: what the next phase reads is what the last one had. */
