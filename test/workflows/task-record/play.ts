@@ -84,6 +84,7 @@ export function follower(story: Story): (turn: Turn) => { verdict: Verdict; mode
       const verdict = isRepetition(command) ? 'nothing' : predict(model, command, serial);
       return { verdict, model };
     }
+    if (isMalformed(sent)) return { verdict: 'INVALID_ARGUMENT', model };
     const known = remembered.get(sent.serial);
     if (known !== undefined) return { verdict: known === wordsOf(sent) ? 'repeated' : 'REQUEST_CONFLICT', model };
     const request: Request = sent.request.kind === 'other' ? { kind: 'note' } : sent.request;
@@ -92,5 +93,8 @@ export function follower(story: Story): (turn: Turn) => { verdict: Verdict; mode
     return { verdict, model };
   };
 }
+
+/** What no schema takes is refused before anybody looks at its id (GN9). */
+export const isMalformed = ({ request }: Sent): boolean => request.kind === 'update' && request.change === 'status';
 
 const wordsOf = ({ request }: Sent): string => JSON.stringify(request);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Attempt, Carried } from '../../../contract/run';
 import type { Task } from '../../../contract/task';
-import type { Turn } from './play';
+import { isMalformed, type Turn } from './play';
 import { ACTOR } from './story';
 import { hold } from './rules';
 
@@ -132,6 +132,10 @@ export function convergesOrphans({ before, after, command, verdict }: Turn): voi
 export function answersOnce({ before, after, verdict, sent, answer, first }: Turn): void {
   if (sent === null || first === undefined) return;
   hold('GN10: no second effect', after === before);
+  if (isMalformed(sent)) {
+    hold('GN9', verdict === 'INVALID_ARGUMENT', verdict);
+    return;
+  }
   const isSame = isDeepStrictEqual(sent.request, first.request);
   hold('GN10', verdict === (isSame ? 'repeated' : 'REQUEST_CONFLICT'), { verdict, isSame });
   if (isSame) hold('GN10', isDeepStrictEqual(answer, first.answer), { answer, first: first.answer });
