@@ -1,4 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { WORKFLOW } from '../../contract/names';
 import { workflowBundle } from './root';
@@ -25,7 +29,10 @@ export async function replay(history: unknown, workflowId?: string): Promise<voi
   await Worker.runReplayHistory({ workflowBundle }, history, workflowId);
 }
 
-/** Replays every run that a server knows of, all in one worker; answers how many of each type there were. */
+/**
+ * Replays every run that a server knows of, all in one worker; answers how many of each type there were. A history that
+ * does not replay is kept as a file.
+ */
 export async function replayAll(client: Client): Promise<Record<string, number>> {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
   const counts: Record<string, number> = {};
@@ -37,7 +44,11 @@ export async function replayAll(client: Client): Promise<Record<string, number>>
     }
   }
   for await (const { workflowId, runId, error } of Worker.runReplayHistories({ workflowBundle }, histories())) {
-    if (error) throw new Error(`run ${runId} of ${workflowId} does not replay`, { cause: error });
+    if (!error) continue;
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    const file = join(tmpdir(), `perdure-${runId}.json`);
+    await writeFile(file, JSON.stringify(historyToJSON(history), null, 2));
+    throw new Error(`run ${runId} of ${workflowId} does not replay; its history is in ${file}`, { cause: error });
   }
   return counts;
 }

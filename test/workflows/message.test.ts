@@ -2,7 +2,7 @@ import type { Carried } from '../../contract/run';
 import { newCarried } from '../../contract/new-task';
 import { workerMessage } from '../../workflows/dispatch-task/message';
 import { newTask } from '../helpers/stage';
-import { perform } from './task-record/model';
+import { perform } from './task-record/perform';
 
 const messageOf = (carried: Carried): string => {
   const attempt = carried.attempts.at(-1);
@@ -42,7 +42,7 @@ describe('the message of a worker', () => {
     expect(message).not.toContain('Write **hello**.');
     expect(message).toMatch(/retries the task: the last one failed/);
     expect(message).toMatch(/Check first what the last run has already done/);
-    expect(message).toMatch(/New input:\n\nn\n/);
+    expect(message).toMatch(/New input:\n\nnote q\d+\n/);
   });
 
   it('keeps a title on one line, so that it cannot begin a part of its own (WM12)', () => {

@@ -1,119 +1,83 @@
-import fc from 'fast-check';
-import { statusChangeSchema, taskStatus, type TaskStatus } from '../../../contract/task';
-import { dispatchSchema, type Carried } from '../../../contract/run';
-import { NO_RELATIONS } from '../../../contract/relation';
-import { newCarried } from '../../../contract/new-task';
-import { goodReport } from '../../helpers/fake-host';
-import { newTask } from '../../helpers/stage';
-import { addActivity } from '../../../workflows/task-record/commands';
-import { acceptReopen, dispatchTask, reopenTask } from '../../../workflows/task-record/dispatching';
-import { failOrphaned, settle } from '../../../workflows/task-record/settling';
-import { setStatus } from '../../../workflows/task-record/status-change';
-import { requestStop } from '../../../workflows/task-record/stopping';
-import { isRefusal, type Step } from '../../../workflows/task-record/transitions';
+import type { RunMode, RunOutcome } from '../../../contract/run';
+import type { TaskStatus } from '../../../contract/task';
+import { threadOf, type Beginning, type Happening, type Request } from './story';
 
-export const AT = '2026-01-02T03:04:05.000Z';
+/** What a command comes to: done, nothing to do, the first answer again, or a refusal's code. */
+export type Verdict = string;
 
 /** What the model of a task knows: an independent and much smaller telling of the rules. */
 export interface Model {
+  readonly isAgents: boolean;
   status: TaskStatus;
-  isRunning: boolean;
-  completions: number;
-  reopenings: number;
-  attempts: number;
+  ownerId: string;
+  thread: string | null;
+  result: string | null;
+  failureReason: string | null;
+  requireReview: boolean;
+  /** What goes on behind the record. */
+  work: 'none' | 'run' | 'reopen' | 'reopenAndRun';
+  reopening: { thread: string | null; replace: boolean };
+  /** The run has ended well and its criteria are not checked yet. */
+  isSettling: boolean;
+  isStopped: boolean;
+  hasIncident: boolean;
+  lastOutcome: RunOutcome | null;
+  byCriteria: boolean;
+  attempts: { mode: RunMode; thread: string | null }[];
+  activities: number;
 }
 
-export type Command =
-  | { kind: 'setStatus'; status: TaskStatus }
-  | { kind: 'note' | 'dispatch' | 'reopen' | 'stop' | 'orphan' }
-  | { kind: 'settle'; outcome: 'completed' | 'failed' | 'stopped' | 'interrupted_owner' };
-
-export const commands: fc.Arbitrary<Command> = fc.oneof(
-  fc.constantFrom(...taskStatus.options).map((status) => ({ kind: 'setStatus' as const, status })),
-  fc.constantFrom('note', 'dispatch', 'dispatch', 'reopen', 'stop', 'orphan').map((kind) => ({ kind })),
-  fc
-    .constantFrom('completed', 'failed', 'stopped', 'interrupted_owner')
-    .map((outcome) => ({ kind: 'settle' as const, outcome })),
-);
-
-export const begin = (): { carried: Carried; model: Model } => ({
-  carried: newCarried(newTask()),
-  model: { status: 'pending', isRunning: false, completions: 0, reopenings: 0, attempts: 0 },
+export const beginModel = ({ ownerType, ownerId, thread, requireReview }: Beginning): Model => ({
+  isAgents: ownerType === 'agent',
+  status: 'pending',
+  ownerId,
+  thread: thread === 'good' ? threadOf(0) : null,
+  result: null,
+  failureReason: null,
+  requireReview,
+  work: 'none',
+  reopening: { thread: null, replace: false },
+  isSettling: false,
+  isStopped: false,
+  hasIncident: false,
+  lastOutcome: null,
+  byCriteria: false,
+  attempts: [],
+  activities: 1,
 });
 
-const taken = <A>(carried: Carried, step: Step<A>): Carried => (isRefusal(step) ? carried : step.carried);
-let serial = 0;
-const uuid = () => `00000000-0000-4000-8000-${String((serial += 1)).padStart(12, '0')}`;
+const isOver = ({ status }: Model) => status === 'completed' || status === 'cancelled';
 
-/** Runs a command on the real record. */
-export function perform(carried: Carried, command: Command): Carried {
-  const actor = 'tester';
-  switch (command.kind) {
-    case 'setStatus': {
-      const text = { result: 'r', failureReason: 'f', summary: 's' };
-      return taken(carried, setStatus(carried, statusChangeSchema.parse({ status: command.status, ...text }), AT));
-    }
-    case 'note':
-      return taken(carried, addActivity(carried, { actor, summary: 'n' }, AT));
-    case 'dispatch': {
-      const dispatch = dispatchSchema.parse({ agentId: 'general-purpose' });
-      const next = taken(
-        carried,
-        dispatchTask(carried, { dispatch, attemptId: uuid(), at: AT, relations: NO_RELATIONS }),
-      );
-      return reopenTask(next, { at: AT });
-    }
-    case 'reopen':
-      return reopenTask(taken(carried, acceptReopen(carried, { actor, replaceThread: false })), { at: AT });
-    case 'stop':
-      return taken(carried, requestStop(carried, { actor }, AT));
-    case 'orphan':
-      if (carried.task.status !== 'in_progress' || carried.intent !== null) return carried;
-      return failOrphaned(carried, ['proof'], { at: AT, actor });
-    case 'settle': {
-      const attempt = carried.attempts.at(-1);
-      if (carried.intent === null || attempt === undefined) return carried;
-      const order = { attemptId: attempt.attemptId, threadId: attempt.threadId };
-      return settle(carried, goodReport(order, { outcome: command.outcome }), AT);
-    }
-  }
+function move(model: Model, status: TaskStatus, fields: Partial<Model> = {}): Verdict {
+  Object.assign(model, { status, ...fields, activities: model.activities + 1 });
+  return 'done';
 }
 
-/** Runs a command on the model. */
-export function predict(model: Model, command: Command): Model {
-  const { status, isRunning } = model;
-  const isTerminal = status === 'completed' || status === 'cancelled';
-  switch (command.kind) {
-    case 'note':
-      return model;
-    case 'setStatus':
-      return predictStatus(model, command.status);
-    case 'dispatch':
-      if (isRunning || status === 'review' || status === 'in_progress') return model;
-      return {
-        ...model,
-        status: 'in_progress',
-        isRunning: true,
-        attempts: model.attempts + 1,
-        reopenings: model.reopenings + (isTerminal ? 1 : 0),
-      };
-    case 'reopen':
-      if (!isTerminal || isRunning) return model;
-      return { ...model, status: 'in_progress', reopenings: model.reopenings + 1 };
-    case 'stop':
-      return model;
-    case 'orphan':
-      return status === 'in_progress' && !isRunning ? { ...model, status: 'failed' } : model;
-    case 'settle': {
-      if (!isRunning) return model;
-      const after = { completed: status, interrupted_owner: status, failed: 'failed', stopped: 'interrupted' } as const;
-      const next = status === 'in_progress' ? after[command.outcome] : status;
-      return { ...model, isRunning: false, status: next };
-    }
-  }
+function begin(model: Model, mode: RunMode): void {
+  const thread = mode === 'resume' || mode === 'retry' ? model.thread : null;
+  model.attempts.push({ mode, thread });
+  Object.assign(model, { thread, work: 'run', ownerId: 'general-purpose', hasIncident: false, lastOutcome: null });
 }
 
-const MOVES: Record<TaskStatus, TaskStatus[]> = {
+type Of<T, K> = Extract<T, { kind: K }>;
+type Rule<C> = (model: Model, command: C, serial: number) => Verdict;
+
+const setStatus: Rule<Of<Request, 'setStatus'>> = (model, { to, withText }, serial) => {
+  const { status, work, requireReview } = model;
+  if (!model.isAgents) return 'AGENT_TASK_REQUIRED';
+  if (to === 'pending' && status === 'pending') return 'done';
+  if (to === 'in_progress' && status === 'in_progress' && work === 'run') return 'done';
+  if (!MAY[status].includes(to)) return 'TASK_STATUS_CONFLICT';
+  const needsText = to === 'completed' || to === 'failed' || to === 'interrupted';
+  if (needsText && !withText) return 'INVALID_ARGUMENT';
+  if (to === 'completed') return move(model, requireReview ? 'review' : to, { result: `result q${String(serial)}` });
+  if (to === 'failed') return move(model, to, { failureReason: `failure q${String(serial)}` });
+  if (to === 'cancelled' && work === 'run') model.isStopped = true;
+  return move(model, to);
+};
+
+/** What a caller may set, by where the task is (TS table); everything else is the engine's. */
+const MAY: Record<TaskStatus, TaskStatus[]> = {
   pending: ['in_progress', 'cancelled'],
   interrupted: ['in_progress', 'cancelled'],
   failed: ['cancelled'],
@@ -123,7 +87,114 @@ const MOVES: Record<TaskStatus, TaskStatus[]> = {
   cancelled: [],
 };
 
-function predictStatus(model: Model, to: TaskStatus): Model {
-  if (!MOVES[model.status].includes(to)) return model;
-  return { ...model, status: to, completions: model.completions + (to === 'completed' ? 1 : 0) };
-}
+const update: Rule<Of<Request, 'update'>> = (model, { change }, serial) => {
+  if (change === 'nothing' || change === 'status' || change === 'oddThread') return 'INVALID_ARGUMENT';
+  if (change === 'result') model.result = `result q${String(serial)}`;
+  if (change === 'failureReason') model.failureReason = `failure q${String(serial)}`;
+  if (change === 'review' || change === 'noReview') model.requireReview = change === 'review';
+  if (change === 'owner') model.ownerId = 'somebody';
+  if (change === 'thread' || change === 'blankThread') model.thread = change === 'thread' ? threadOf(serial) : null;
+  return move(model, model.status);
+};
+
+const MODES = { pending: 'start', interrupted: 'resume', failed: 'retry' } as const;
+
+const dispatch: Rule<Of<Request, 'dispatch'>> = (model, { agent, waits, criteria }) => {
+  const { status } = model;
+  if (model.isSettling || model.work !== 'none' || status === 'in_progress') return 'TASK_NOT_DISPATCHABLE';
+  if (status === 'review') return 'TASK_IN_REVIEW';
+  if (!model.isAgents) return 'AGENT_TASK_REQUIRED';
+  if (agent === 'nobody') return 'AGENT_NOT_FOUND';
+  if (waits) return 'TASK_DEPENDENCIES_INCOMPLETE';
+  model.byCriteria = criteria;
+  if (status === 'completed' || status === 'cancelled') {
+    Object.assign(model, { work: 'reopenAndRun', reopening: { thread: null, replace: true } });
+    return 'done';
+  }
+  begin(model, MODES[status]);
+  return move(model, 'in_progress', { isStopped: false });
+};
+
+const reopen: Rule<Of<Request, 'reopen'>> = (model, { replace, withThread }, serial) => {
+  if (!isOver(model) || model.work !== 'none') return 'TASK_STATUS_CONFLICT';
+  Object.assign(model, { work: 'reopen', reopening: { thread: withThread ? threadOf(serial) : null, replace } });
+  return 'done';
+};
+
+const stop: Rule<Of<Request, 'stop'>> = (model) => {
+  const { work, status, hasIncident, lastOutcome } = model;
+  if (work === 'run' || work === 'reopenAndRun') {
+    model.isStopped = true;
+    return 'done';
+  }
+  if (hasIncident && status === 'in_progress') return move(model, 'interrupted', { hasIncident: false });
+  return lastOutcome === 'stopped' && status === 'interrupted' ? 'done' : 'TASK_NOT_RUNNING';
+};
+
+const decide: Rule<Of<Request, 'decide'>> = (model, { decision, incident }) => {
+  if (decision === 'approve' || decision === 'send_back') {
+    if (model.status !== 'review') return 'NOTHING_TO_DECIDE';
+    return decision === 'approve' ? move(model, 'completed') : move(model, 'interrupted', { result: null });
+  }
+  if (!model.hasIncident || model.status !== 'in_progress') return 'NOTHING_TO_DECIDE';
+  if (incident === 'other') return 'TASK_STATUS_CONFLICT';
+  model.hasIncident = false;
+  if (decision === 'accept') return move(model, 'completed', { result: model.result ?? 'accept' });
+  return move(model, 'failed', { failureReason: 'abandoned' });
+};
+
+const settle: Rule<Of<Happening, 'settle'>> = (model, { outcome, withThread }, serial) => {
+  const attempt = model.attempts.at(-1);
+  if (model.work !== 'run' || attempt === undefined) return 'nothing';
+  if (withThread) attempt.thread ??= threadOf(serial);
+  model.thread = attempt.thread ?? model.thread;
+  Object.assign(model, { work: 'none', isStopped: false, lastOutcome: outcome });
+  model.isSettling = outcome === 'completed' && model.byCriteria;
+  if (outcome === 'interrupted_owner') model.hasIncident = true;
+  if (model.status !== 'in_progress') return 'done';
+  if (outcome === 'failed') return move(model, 'failed', { failureReason: 'it broke' });
+  return outcome === 'stopped' ? move(model, 'interrupted') : 'done';
+};
+
+const judge: Rule<Of<Happening, 'judge'>> = (model, { met }) => {
+  if (!model.isSettling) return 'nothing';
+  model.isSettling = false;
+  if (model.status !== 'in_progress') return 'done';
+  if (met) return move(model, model.requireReview ? 'review' : 'completed', { result: 'observed' });
+  return move(model, 'failed', { failureReason: 'CRITERIA_NOT_MET' });
+};
+
+const advance: Rule<Of<Happening, 'advance'>> = (model) => {
+  const { work, reopening } = model;
+  if (model.isSettling || work === 'none' || work === 'run') return 'nothing';
+  if (model.thread === null || reopening.replace) model.thread = reopening.thread ?? model.thread;
+  if (work === 'reopen') model.isStopped = false;
+  model.work = 'none';
+  if (work === 'reopenAndRun') begin(model, 'reopen');
+  return move(model, 'in_progress', { result: null, failureReason: null });
+};
+
+const orphan: Rule<Of<Happening, 'orphan'>> = (model) => {
+  if (model.status !== 'in_progress' || model.work !== 'none' || model.isSettling) return 'nothing';
+  return move(model, 'failed', { failureReason: 'no_executor', hasIncident: false });
+};
+
+type Rules = { [K in (Request | Happening)['kind']]: Rule<Of<Request | Happening, K>> };
+const RULES: Rules = {
+  update,
+  setStatus,
+  note: (model) => move(model, model.status),
+  dispatch,
+  stop,
+  reopen,
+  decide,
+  settle,
+  judge,
+  advance,
+  orphan,
+  crash: () => 'done',
+};
+
+/** What a command comes to by the rules; moves the model along. */
+export const predict = (model: Model, command: Request | Happening, serial: number): Verdict =>
+  (RULES[command.kind] as Rule<typeof command>)(model, command, serial);

@@ -5,12 +5,13 @@ import { addActivity, updateTask } from '../../../workflows/task-record/commands
 import { overflowOf } from '../../../workflows/task-record/window';
 import { isRefusal } from '../../../workflows/task-record/transitions';
 import { newTask } from '../../helpers/stage';
-import { AT, perform } from './model';
+import { perform } from './perform';
+import { at } from './story';
 
 function noted(count: number, summary: string) {
   let carried = newCarried(newTask());
   for (let serial = 0; serial < count; serial += 1) {
-    const step = addActivity(carried, noteSchema.parse({ summary: `${String(serial)} ${summary}` }), AT);
+    const step = addActivity(carried, noteSchema.parse({ summary: `${String(serial)} ${summary}` }), at(0));
     if (isRefusal(step)) throw new Error(step.error);
     carried = step.carried;
   }
@@ -56,7 +57,7 @@ describe('the window of a record', () => {
   it('keeps a record below the limit of a payload, whatever notes hold (P50)', () => {
     let carried = newCarried(newTask({ description: '\u0001'.repeat(100_000) }));
     for (let serial = 0; serial < 60; serial += 1) {
-      const step = addActivity(carried, noteSchema.parse({ summary: '\u0001'.repeat(16_000) }), AT);
+      const step = addActivity(carried, noteSchema.parse({ summary: '\u0001'.repeat(16_000) }), at(0));
       if (isRefusal(step)) throw new Error(step.error);
       carried = overflowOf(step.carried)?.drop(step.carried) ?? step.carried;
     }
