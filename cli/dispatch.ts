@@ -25,6 +25,7 @@ export function dispatchCommand(): Command {
         const request = { taskId, ...settingsOf(options), ...(agent !== undefined && { agentId: agent }) };
         const accepted = await dispatchTask(session, request);
         if (!accepted.success || options.wait !== true) return accepted;
+        for (const warning of accepted.warnings ?? []) note(`warning: ${warning}`);
         return waitWithProgress(session, accepted, options.json === true);
       },
       lines: dispatchLines,

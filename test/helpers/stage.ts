@@ -33,8 +33,8 @@ export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
 /** A real server, real workflows and a scripted host. */
 export class Stage {
   readonly host = new FakeHost();
-  private readonly workers: Worker[] = [];
-  private readonly running: Promise<void>[] = [];
+  private workers: Worker[] = [];
+  private running: Promise<void>[] = [];
 
   private constructor(
     readonly server: DevServer,
@@ -42,7 +42,8 @@ export class Stage {
     private readonly own: { readonly connection: NativeConnection; readonly directory: string },
   ) {}
 
-  static async open(): Promise<Stage> {
+  /** Opens a stage whose workers run, unless it is to begin without any. */
+  static async open({ isEmpty = false } = {}): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
     const server = await DevServer.start();
@@ -51,11 +52,12 @@ export class Stage {
       connection: await NativeConnection.connect({ address: server.address }),
       directory,
     });
-    await stage.startWorkers();
+    if (!isEmpty) await stage.startWorkers();
     return stage;
   }
 
-  private async startWorkers(): Promise<void> {
+  /** Starts the workers; of workflows that are not cached, each task replays the whole history. */
+  async startWorkers(exact: { maxCachedWorkflows?: number } = {}): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
     const reader: TaskReader = { query: (workflowId, name) => this.client.workflow.getHandle(workflowId).query(name) };
@@ -64,6 +66,7 @@ export class Stage {
         connection,
         taskQueue: ORCHESTRATOR_QUEUE,
         workflowBundle,
+        ...exact,
         activities: {
           ...createReceiptActivities({ store: this.store, now }),
           ...createTaskActivities({ readTask: (key) => readTask(reader, key) }),
@@ -74,9 +77,15 @@ export class Stage {
     this.running.push(...this.workers.map((worker) => worker.run()));
   }
 
-  async close(): Promise<void> {
+  /** Ends the workers and leaves the server with what it has. */
+  async stopWorkers(): Promise<void> {
     for (const worker of this.workers) worker.shutdown();
     await Promise.all(this.running);
+    [this.workers, this.running] = [[], []];
+  }
+
+  async close(): Promise<void> {
+    await this.stopWorkers();
     await this.store.destroy();
     await this.own.connection.close();
     await this.server.stop();
