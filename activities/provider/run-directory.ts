@@ -55,6 +55,8 @@ export interface ExitRecord {
   /** Why the runner signalled the provider, or null when it did not. */
   readonly reason: 'stop' | 'deadline' | 'output_limit' | null;
   readonly stopReason: StopReason | null;
+  /** Bytes that were printed when the first signal went out; absent when none did. */
+  readonly printedBefore?: number;
   readonly forced: boolean;
   readonly strays: number;
   readonly spawnError: SpawnError | null;

@@ -21,7 +21,7 @@ export interface Supervised {
   readonly termination: AbortSignal;
 }
 
-type Cause = Pick<ExitRecord, 'reason' | 'stopReason'>;
+type Cause = Pick<ExitRecord, 'reason' | 'stopReason' | 'printedBefore'>;
 const NO_CAUSE: Cause = { reason: null, stopReason: null };
 
 function sizeOf(path: string): number {
@@ -47,9 +47,11 @@ export async function superviseProvider(run: Supervised) {
     for (const found of seen) noted.set(found.pid, found);
   };
   const sent: StopSignal[] = [];
+  let printedBefore: number | undefined;
   const send = (signal: StopSignal): void => {
     note();
     if (provider.hasEnded()) return;
+    printedBefore ??= sizeOf(paths.stdout);
     try {
       process.kill(-provider.pid, signal);
       sent.push(signal);
@@ -79,5 +81,6 @@ export async function superviseProvider(run: Supervised) {
     await watch.next(LOOK_MS);
   }
   // A provider that ended by itself just before the signal was not stopped.
-  return { ...(sent.length > 0 ? cause : NO_CAUSE), forced, noted: () => [...noted.values(), ...familyOf(identity)] };
+  const before = printedBefore === undefined ? {} : { printedBefore };
+  return { ...(sent.length > 0 ? { ...cause, ...before } : NO_CAUSE), forced, noted: () => [...noted.values(), ...familyOf(identity)] };
 }
