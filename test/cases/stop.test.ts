@@ -1,19 +1,33 @@
 import { existsSync, writeFileSync } from 'node:fs';
+import {
+  createTask,
+  dispatchTask,
+  explainTask,
+  setTaskStatus,
+  showTask,
+  stopTask,
+  type Session,
+} from '../../client/index';
+import { queryAttempts } from '../../client/record';
+import { valueOf } from '../../client/outcome';
+import type { StatusChange } from '../../contract/task';
 import { DevServer, until } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { markedWith } from '../helpers/outside-view';
 
 jest.setTimeout(120_000);
 
-const EVENTS = {
-  start: `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000001"}'`,
-  result: `echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"a good result"}}'`,
-  done: `echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'`,
-};
+const START = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000001"}'`;
+const RESULT = [
+  `echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"a good result"}}'`,
+  `echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'`,
+];
 const FOREVER = 'while :; do sleep 0.05; done';
+const sh = (...lines: string[]) => ['#!/bin/sh', START, ...lines, ''].join('\n');
 
 let server: DevServer;
 let machine: Machine;
+let session: Session;
 let program: string;
 let serial = 0;
 
@@ -21,6 +35,7 @@ beforeAll(async () => {
   server = await DevServer.start();
   machine = await Machine.make(server, { PERDURE_CODEX_BIN: process.execPath });
   program = machine.home.file('agent');
+  session = await machine.session();
   await machine.startWorker('all', { PERDURE_CODEX_BIN: program });
 });
 afterAll(async () => {
@@ -28,84 +43,113 @@ afterAll(async () => {
   await server.stop();
 });
 
-const sh = (...lines: string[]) => ['#!/bin/sh', ...lines, ''].join('\n');
-
-/** Dispatches a new task to an agent of these lines, and waits until it has begun. */
-async function begin(...lines: string[]): Promise<{ taskId: string; attemptId: string; begun: string }> {
+/** Dispatches a new task to an agent of these lines; it has begun when the file `$begun` is there. */
+async function begin(...lines: string[]): Promise<{ taskId: string; attemptId: string }> {
   serial += 1;
   const taskId = `T-${serial}`;
   const begun = machine.home.file(`begun-${serial}`);
   const known = machine.runs();
-  writeFileSync(program, sh(EVENTS.start, ...lines.map((line) => line.replaceAll('$begun', `'${begun}'`))), { mode: 0o755 });
-  await machine.perdure('task', 'create', '--title', 'Go', '--id', taskId);
-  await machine.perdure('dispatch', taskId);
+  const text = sh(...lines.map((line) => line.replaceAll('$begun', `'${begun}'`)));
+  writeFileSync(program, text, { mode: 0o755 });
+  valueOf(await createTask(session, { title: 'Go', id: taskId, workspace: machine.repository }));
+  valueOf(await dispatchTask(session, { taskId }));
   const attemptId = await machine.nextRun(known);
   await until(() => existsSync(begun));
-  return { taskId, attemptId, begun };
+  return { taskId, attemptId };
 }
 
-/** Looks again and again until a promise has settled. */
+const stop = (taskId: string) => stopTask(session, { taskId }, () => undefined);
+const statusOf = async (taskId: string) => valueOf(await showTask(session, taskId)).task.status;
+const whyOf = async (taskId: string) => valueOf(await explainTask(session, taskId));
+const lastAttempt = async (taskId: string) => (await queryAttempts(session, taskId)).at(-1);
+
+/** Looks again and again until a promise has settled, and at least once. */
 async function during<T>(promise: Promise<T>, look: () => Promise<void>): Promise<T> {
   const state = { isOver: false };
   const over = promise.finally(() => (state.isOver = true));
-  while (!state.isOver) await look();
+  do await look();
+  while (!state.isOver);
   return over;
 }
 
-describe('perdure stop', () => {
+describe('a stop', () => {
   it('says interrupted only when the group is gone, and no second run begins before that (P67)', async () => {
     const side = machine.home.file('side.txt');
     const late = `(trap '' INT; sleep 1.5; : > '${side}') &`;
     const { taskId, attemptId } = await begin(`trap '' INT`, late, ': > $begun', FOREVER);
-    const seen: string[] = [];
-    const answer = await during(machine.perdure('stop', taskId), async () => {
-      const { code, success } = await machine.perdure('dispatch', taskId);
-      const left = markedWith(attemptId).length;
-      seen.push(success ? 'dispatched' : String(code));
-      if (success) expect(left).toBe(0);
+    const refusals: string[] = [];
+    const stopping = stop(taskId);
+    const answer = await during(stopping, async () => {
+      const status = await statusOf(taskId);
+      if (status === 'interrupted') expect(markedWith(attemptId)).toEqual([]);
+      const dispatched = status === 'interrupted' ? undefined : await dispatchTask(session, { taskId });
+      if (dispatched?.success === false) refusals.push(dispatched.code);
+      else if (dispatched?.success === true) expect(markedWith(attemptId)).toEqual([]);
     });
-    console.log(seen);
-    expect(answer).toMatchObject({ stopped: true, attemptId, outcome: 'stopped' });
+    expect(answer).toMatchObject({ stopped: true, attemptId, outcome: 'stopped', taskStatus: 'interrupted' });
+    expect(refusals).toContain('TASK_NOT_DISPATCHABLE');
     expect(existsSync(side)).toBe(true);
-    expect(seen[0]).toBe('TASK_NOT_DISPATCHABLE');
-    console.log(await machine.attempts(taskId));
+    expect(machine.runs().filter((run) => markedWith(run).length > 0)).toEqual([]);
   });
 
-  it('shows a run that ends well when it is stopped as interrupted (P115)', async () => {
+  it('shows a run that ends well because it is stopped as interrupted (P115)', async () => {
     const { taskId } = await begin(`trap 'exit 0' INT`, ': > $begun', FOREVER);
-    const stopped = await machine.perdure('stop', taskId);
+    const stopped = await stop(taskId);
     expect(stopped).toMatchObject({ stopped: true, outcome: 'stopped', taskStatus: 'interrupted' });
+    expect(await lastAttempt(taskId)).toMatchObject({ outcome: 'stopped', code: 'user_stopped' });
   });
 
-  it('keeps the result that a run prints when it is stopped, and shows it as interrupted (P115)', async () => {
-    const { taskId } = await begin(`trap "${EVENTS.result.replaceAll('"', '\\"')}; ${EVENTS.done.replaceAll('"', '\\"')}; exit 0" INT`, ': > $begun', FOREVER);
-    const stopped = await machine.perdure('stop', taskId);
+  it('keeps the result that a run prints because it is stopped, and shows it as interrupted (P115)', async () => {
+    const { taskId } = await begin('finish() {', ...RESULT, 'exit 0', '}', 'trap finish INT', ': > $begun', FOREVER);
+    const stopped = await stop(taskId);
     expect(stopped).toMatchObject({ stopped: true, outcome: 'stopped', taskStatus: 'interrupted' });
-    expect(await machine.attempts(taskId)).toMatchObject([{ observation: { text: 'a good result' } }]);
+    expect((await lastAttempt(taskId))?.observation?.text).toBe('a good result');
+  });
+
+  it('leaves a run completed whose result was there before the stop (P115)', async () => {
+    const { taskId } = await begin(`trap 'exit 0' INT`, ...RESULT, ': > $begun', FOREVER);
+    expect(await stop(taskId)).toMatchObject({ stopped: true, outcome: 'completed' });
   });
 
   it('says that it came too late for a run that has ended by itself (P115)', async () => {
-    const { taskId, attemptId } = await begin(EVENTS.result, EVENTS.done, ': > $begun');
-    await until(() => existsSync(machine.home.file('runs', attemptId, 'exit.json')));
-    const stopped = await machine.perdure('stop', taskId);
-    console.log(stopped, await machine.attempts(taskId));
+    const { taskId } = await begin(...RESULT, ': > $begun');
+    await until(async () => (await whyOf(taskId)).attention === 'outcome');
+    expect(await stop(taskId)).toMatchObject({
+      code: 'TASK_NOT_RUNNING',
+      hint: expect.stringMatching(/The last run ended completed at /),
+    });
+    expect(await lastAttempt(taskId)).toMatchObject({ outcome: 'completed' });
   });
 });
 
 describe('a task whose agent obeys nothing but SIGKILL', () => {
-  it.each([
-    ['completed', ['task', 'complete'], ['--result', 'r']],
-    ['failed', ['task', 'fail'], ['--reason', 'r']],
-    ['cancelled', ['task', 'cancel'], []],
-  ])('and that is %s meanwhile stays on the list until a stop has ended the agent (P88)', async (status, command, more) => {
-    const { taskId, attemptId } = await begin(`trap '' INT TERM`, ': > $begun', FOREVER);
-    const changed = await machine.perdure(...command, taskId, ...more);
-    expect(changed).toMatchObject({ success: true, status: 0 });
-    console.log(changed, await machine.perdure('why', taskId), markedWith(attemptId).length);
-    const list = await machine.perdure('task', 'list');
-    console.log(JSON.stringify(list));
-    console.log(await machine.perdure('stop', taskId));
-    expect(markedWith(attemptId)).toEqual([]);
-    expect(await machine.status(taskId)).toBe(status);
+  const deaf = [`trap '' INT TERM`, ': > $begun', FOREVER];
+
+  it.each<[StatusChange]>([[{ status: 'completed', result: 'r' }], [{ status: 'failed', failureReason: 'r' }]])(
+    'keeps saying so after %j, until a stop has ended the agent (P88)',
+    async (change) => {
+      const { taskId, attemptId } = await begin(...deaf);
+      const changed = valueOf(await setTaskStatus(session, taskId, change));
+      expect(changed.warnings).toEqual([expect.stringMatching(/still works/)]);
+      expect(markedWith(attemptId)).not.toEqual([]);
+      const { attention, facts } = await whyOf(taskId);
+      expect({ attention, facts }).toMatchObject({
+        attention: 'running',
+        facts: [expect.stringContaining(attemptId), ...Array(3).fill(expect.any(String))],
+      });
+      expect(await stop(taskId)).toMatchObject({ stopped: true, taskStatus: change.status });
+      expect(markedWith(attemptId)).toEqual([]);
+    },
+  );
+
+  it('is ended by a cancellation of the task, and says that it is being ended until then (P88)', async () => {
+    const { taskId, attemptId } = await begin(...deaf);
+    valueOf(await setTaskStatus(session, taskId, { status: 'cancelled' }));
+    const said: string[] = [];
+    while (markedWith(attemptId).length > 0) said.push((await whyOf(taskId)).attention);
+    await until(async () => (await whyOf(taskId)).attention === 'none');
+    expect(await lastAttempt(taskId)).toMatchObject({ outcome: 'stopped', exit: { forced: true } });
+    expect(await statusOf(taskId)).toBe('cancelled');
+    expect(said).toContain('stopping');
   });
 });

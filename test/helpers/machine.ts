@@ -4,6 +4,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { openSession, type Session } from '../../client/index';
+import { valueOf } from '../../client/outcome';
 import type { DevServer } from './dev-server';
 import { LocalHome } from './local-home';
 import { killAllOf } from './outside-view';
@@ -50,6 +52,7 @@ const followerSchema = z.object({ worker: z.object({ pid: z.number() }) });
 /** One machine with the product on it: a home, a repository and workers, driven by the command line as a user does. */
 export class Machine {
   readonly repository: string;
+  private readonly sessions: Session[] = [];
 
   private constructor(
     readonly home: LocalHome,
@@ -140,8 +143,16 @@ export class Machine {
     }
   }
 
+  /** A caller in this process, for tests that ask often. */
+  async session(): Promise<Session> {
+    const { session } = valueOf(await openSession(this.environment()));
+    this.sessions.push(session);
+    return session;
+  }
+
   /** Ends everything of this machine, and removes it. */
   async dispose(): Promise<void> {
+    for (const session of this.sessions) await session.close();
     // Workers first: they would take care of what is killed next.
     const path = this.home.path;
     await this.home.endAll();
