@@ -82,5 +82,9 @@ export async function superviseProvider(run: Supervised) {
   }
   // A provider that ended by itself just before the signal was not stopped.
   const before = printedBefore === undefined ? {} : { printedBefore };
-  return { ...(sent.length > 0 ? { ...cause, ...before } : NO_CAUSE), forced, noted: () => [...noted.values(), ...familyOf(identity)] };
+  return {
+    ...(sent.length > 0 ? { ...cause, ...before } : NO_CAUSE),
+    forced,
+    noted: () => [...noted.values(), ...familyOf(identity)],
+  };
 }
