@@ -43,10 +43,10 @@ export class Stage {
   ) {}
 
   /** Opens a stage whose workers run, unless it is to begin without any. */
-  static async open({ isEmpty = false } = {}): Promise<Stage> {
+  static async open({ isEmpty = false, settings = [] as string[] } = {}): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
-    const server = await DevServer.start();
+    const server = await DevServer.start(undefined, settings);
     const store = await openStore(join(directory, 'receipts.db'));
     const stage = new Stage(server, store, {
       connection: await NativeConnection.connect({ address: server.address }),
