@@ -24,7 +24,7 @@ export interface RunRequest {
   readonly escalation: Escalation;
 }
 
-export type StopReason = 'user' | 'cancelled' | 'inactive' | 'start_deadline' | 'terminated';
+export type StopReason = 'user' | 'cancelled' | 'inactive' | 'start_deadline' | 'terminated' | 'workspace_missing';
 export interface StopRecord {
   readonly reason: StopReason;
   readonly at: string;

@@ -78,6 +78,8 @@ function stopVerdict(reason: StopReason, traces: RunTraces): Verdict {
       return failed('inactive', withWords('the provider was silent for longer than the limit', traces));
     case 'start_deadline':
       return failed('start_deadline', withWords('no thread began within the limit', traces));
+    case 'workspace_missing':
+      return failed('workspace_missing', 'the workspace went away while the provider worked in it');
     case 'terminated':
       return failed('killed_by_signal', 'the runner was asked to end, and ended the provider');
   }

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { watchDirectory } from '../../activities/provider/directory-watch';
 import { familyOf, markedProcesses } from '../../activities/provider/marked-processes';
@@ -32,6 +32,7 @@ function causeToEnd({ paths, request, termination }: Supervised, ranMs: number):
   const stopReason = pendingStop(paths);
   if (stopReason !== null) return { reason: 'stop', stopReason };
   if (termination.aborted) return { reason: 'stop', stopReason: 'terminated' };
+  if (!existsSync(request.cwd)) return { reason: 'stop', stopReason: 'workspace_missing' };
   if (ranMs >= request.timeMs) return { ...NO_CAUSE, reason: 'deadline' };
   const printed = sizeOf(paths.stdout) + sizeOf(paths.stderr);
   return printed > request.outputBytes ? { ...NO_CAUSE, reason: 'output_limit' } : NO_CAUSE;
