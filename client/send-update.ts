@@ -25,7 +25,9 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
 ): Promise<Answer> {
   const requestId = request.requestId ?? randomUUID();
   // The server answers an update id that it knows by itself: other content must come to the worker, which refuses it.
-  const digest = createHash('sha256').update(JSON.stringify([definition.name, request])).digest('hex');
+  const digest = createHash('sha256')
+    .update(JSON.stringify([definition.name, request]))
+    .digest('hex');
   const updateId = `${requestId}/${digest.slice(0, 16)}`;
   const args: [Request] = [{ ...request, requestId }];
   for (let tries = 1; ; tries += 1) {
