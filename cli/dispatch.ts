@@ -29,6 +29,7 @@ export function dispatchCommand(): Command {
         const accepted = await dispatchTask(session, { taskId, ...dispatchOf(options) });
         // What a project's queue or a dependency decides on later is no run to wait for (DS14).
         if (!accepted.success || options.wait !== true || !('attemptId' in accepted)) return accepted;
+        for (const warning of accepted.warnings ?? []) note(`warning: ${warning}`);
         return waitWithProgress(session, accepted, options.json === true);
       },
       lines: dispatchLines,

@@ -1,9 +1,10 @@
 import type { Outcome } from '../contract/failures';
 import { DEFAULT_AGENT } from '../contract/agent';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
-import { dispatchUpdate, reopenSchema, reopenUpdate, type DispatchAnswer, type StartedDispatch } from '../contract/run';
-import { dispatchOrder, type RunSettings } from './create-task';
+import { dispatchUpdate, reopenSchema, reopenUpdate, type StartedDispatch } from '../contract/run';
+import { dispatchOrder, type Accepted, type RunSettings } from './create-task';
 import { outcomeOf } from './outcome';
+import { missingPollers } from './pollers';
 import { findCodex } from './provider-check';
 import { describeTask } from './record';
 import { sendUpdate } from './send-update';
@@ -16,13 +17,19 @@ export interface DispatchRequest extends RunSettings {
 }
 
 /** Asks for a run of a task; answers when it is accepted. A run on this host is refused when Codex is not to be found. */
-export async function dispatchTask(session: Session, request: DispatchRequest): Promise<Outcome<DispatchAnswer>> {
+export async function dispatchTask(session: Session, request: DispatchRequest): Promise<Outcome<Accepted>> {
   const { taskId, agentId = DEFAULT_AGENT, ...settings } = request;
   return outcomeOf(async () => {
     const order = dispatchOrder(session, agentId, settings);
     const { typedSearchAttributes } = await describeTask(session, taskId);
-    if (typedSearchAttributes.get(SEARCH_ATTRIBUTE.host) === session.home.hostId) findCodex(session.env);
-    return sendUpdate(session, taskId, { definition: dispatchUpdate, request: order });
+    const hostId = typedSearchAttributes.get(SEARCH_ATTRIBUTE.host);
+    if (hostId === session.home.hostId) findCodex(session.env);
+    // A run that nobody may take up is worth a word, and no wait of its own.
+    const [{ success: _, ...answer }, warnings] = await Promise.all([
+      sendUpdate(session, taskId, { definition: dispatchUpdate, request: order }),
+      hostId === undefined ? [] : missingPollers(session, hostId).catch(() => []),
+    ]);
+    return { ...answer, ...(warnings.length > 0 && { warnings }) };
   }, taskId);
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateDefinition } from '@temporalio/common';
 import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
@@ -17,14 +17,19 @@ interface Sent<Answer, Request> {
   readonly request: Request;
 }
 
-/** Sends an update to a task and answers what its worker says; the request id is the update's id (GN10). */
+/** Sends an update to a task and answers what its worker says; the request id and its content make the update's id (GN10). */
 export async function sendUpdate<Answer, Request extends { requestId?: string | undefined }>(
   session: Session,
   taskId: string,
   { definition, request }: Sent<Answer, Request>,
 ): Promise<Answer> {
-  const updateId = request.requestId ?? randomUUID();
-  const args: [Request] = [{ ...request, requestId: updateId }];
+  const requestId = request.requestId ?? randomUUID();
+  // The server answers an update id that it knows by itself: other content must come to the worker, which refuses it.
+  const digest = createHash('sha256')
+    .update(JSON.stringify([definition.name, request]))
+    .digest('hex');
+  const updateId = `${requestId}/${digest.slice(0, 16)}`;
+  const args: [Request] = [{ ...request, requestId }];
   for (let tries = 1; ; tries += 1) {
     try {
       return await sendOnce(session, taskId, (handle) =>

@@ -79,6 +79,9 @@ export async function call<T>(session: Session, work: (client: Client) => Promis
   return client.connection.withDeadline(Date.now() + CALL_MS, () => work(client));
 }
 
+/** What a server says of a request that came in as a phase ended. */
+const UNLUCKY = /unexpected workflow task failure/i;
+
 /** Asks a worker through the server, with a deadline: silence is WORKER_SILENT, not a lost server. */
 export async function ask<T>(session: Session, ms: number, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await session.client();
@@ -88,6 +91,13 @@ export async function ask<T>(session: Session, ms: number, work: (client: Client
     const status = grpcStatus(error);
     const isLate = status?.code === GRPC.deadlineExceeded || status?.code === GRPC.cancelled;
     if (isLate) refuse('WORKER_SILENT', 'no worker answered in time');
+    // A phase that ended as the request came in: it is sent again.
+    if (status !== undefined && UNLUCKY.test(status.details)) {
+      refuse('TEMPORAL_REFUSED', 'the task changed its phase before the request was answered', {
+        hint: 'Send the request again.',
+        retryable: true,
+      });
+    }
     if (status?.code === GRPC.failedPrecondition) {
       refuse('WORKER_SILENT', `no worker can answer for this task (${status.details})`);
     }

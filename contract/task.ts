@@ -34,19 +34,29 @@ const STRUCTURE_LEVELS = 32;
 const partsOf = (value: unknown): unknown[] =>
   typeof value === 'object' && value !== null ? Object.values(value) : [];
 
-/** Whether a value nests no deeper than a bound; without recursion, because it looks before anything recursive does. */
-function isShallow(value: unknown): boolean {
+const isPoisoned = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__');
+
+/**
+ * Whether a value is data that comes back as it was: not too deep, so in no circle, and without a key that would vanish.
+ * It looks without recursion, because it looks before anything recursive does.
+ */
+function isFreeData(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > STRUCTURE_LEVELS) return false;
+    if (depth > STRUCTURE_LEVELS + 1 || level.some(isPoisoned)) return false;
     level = level.flatMap(partsOf);
   }
   return true;
 }
 
+type Json = z.infer<ReturnType<typeof z.json>>;
+
 /** Free structured data that stays small in every history that carries it. */
 const structure = z
-  .record(z.string(), z.unknown().refine(isShallow, { error: `nests deeper than ${String(STRUCTURE_LEVELS)} levels` }))
+  .custom<Record<string, Json>>(isFreeData, {
+    error: `nests deeper than ${String(STRUCTURE_LEVELS)} levels, or has a key __proto__`,
+  })
   .pipe(z.record(z.string(), z.json()))
   .refine((value) => JSON.stringify(value).length <= STRUCTURE_BYTES, {
     error: `is longer than ${String(STRUCTURE_BYTES)} bytes`,

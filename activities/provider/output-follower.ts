@@ -9,13 +9,19 @@ const CHUNK = 256 * 1024;
 export class OutputFollower {
   readonly events: RunEvents = noEvents();
   offset = 0;
+  /** Bytes up to and with the event that ended the turn. */
+  resultAt = 0;
+  private lineBytes = 0;
   private activeAt: number | null = null;
   private workBytes = 0;
   private noticeBytes = 0;
   private readonly reader = new EventReader((line) => {
-    const { errors } = this.events;
+    const { errors, terminal } = this.events;
     reduceLine(this.events, line);
-    if (this.events.errors > errors) this.noticeBytes += Buffer.byteLength(line) + 1;
+    const bytes = Buffer.byteLength(line) + 1;
+    this.lineBytes += bytes;
+    if (this.events.terminal !== terminal) this.resultAt = this.lineBytes;
+    if (this.events.errors > errors) this.noticeBytes += bytes;
   });
   private file: FileHandle | undefined;
   private buffer: Buffer | undefined;

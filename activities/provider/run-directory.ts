@@ -24,7 +24,7 @@ export interface RunRequest {
   readonly escalation: Escalation;
 }
 
-export type StopReason = 'user' | 'cancelled' | 'inactive' | 'start_deadline' | 'terminated';
+export type StopReason = 'user' | 'cancelled' | 'inactive' | 'start_deadline' | 'terminated' | 'workspace_missing';
 export interface StopRecord {
   readonly reason: StopReason;
   readonly at: string;
@@ -55,6 +55,8 @@ export interface ExitRecord {
   /** Why the runner signalled the provider, or null when it did not. */
   readonly reason: 'stop' | 'deadline' | 'output_limit' | null;
   readonly stopReason: StopReason | null;
+  /** Bytes that were printed when the first signal went out; absent when none did. */
+  readonly printedBefore?: number;
   readonly forced: boolean;
   readonly strays: number;
   readonly spawnError: SpawnError | null;

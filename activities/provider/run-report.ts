@@ -74,6 +74,7 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
     events,
     oversized: output.oversized,
     printed: output.offset,
+    resultAt: output.resultAt,
     stderr,
   };
   const verdict = judgeRun(traces, order);

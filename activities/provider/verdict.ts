@@ -15,6 +15,8 @@ export interface RunTraces {
   readonly oversized: number;
   /** Bytes on standard output. */
   readonly printed: number;
+  /** Bytes up to and with the event that ended the turn. */
+  readonly resultAt: number;
   readonly stderr: string;
 }
 
@@ -76,6 +78,8 @@ function stopVerdict(reason: StopReason, traces: RunTraces): Verdict {
       return failed('inactive', withWords('the provider was silent for longer than the limit', traces));
     case 'start_deadline':
       return failed('start_deadline', withWords('no thread began within the limit', traces));
+    case 'workspace_missing':
+      return failed('workspace_missing', 'the workspace went away while the provider worked in it');
     case 'terminated':
       return failed('killed_by_signal', 'the runner was asked to end, and ended the provider');
   }
@@ -134,6 +138,12 @@ function orphanVerdict(traces: RunTraces): Verdict {
   };
 }
 
+/** Whether the result only came when a person had stopped the run. */
+function isAfterStop({ stopReason, printedBefore }: ExitRecord, { resultAt }: RunTraces): boolean {
+  const isUserStop = stopReason === 'user' || stopReason === 'cancelled';
+  return isUserStop && printedBefore !== undefined && resultAt > printedBefore;
+}
+
 /** Judges a finished run; a success needs exit code 0, a completed turn, and the right thread. */
 export function judgeRun(traces: RunTraces, order: Identity): Verdict {
   const { exit, events } = traces;
@@ -143,7 +153,7 @@ export function judgeRun(traces: RunTraces, order: Identity): Verdict {
     return failed(code, `${spawnError.code}: ${spawnError.message}`);
   }
   const wrongThread = identityProblem(order, events.threadIds);
-  const isComplete = exit?.code === 0 && events.terminal?.kind === 'completed';
+  const isComplete = exit?.code === 0 && events.terminal?.kind === 'completed' && !isAfterStop(exit, traces);
   const forced = exit === null || isComplete ? null : forcedVerdict(exit, traces);
   if (forced?.outcome === 'stopped') return forced;
   if (wrongThread !== null && wrongThread.code !== 'thread_missing') return wrongThread;

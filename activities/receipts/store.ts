@@ -27,9 +27,10 @@ export type Store = Kysely<StoreSchema>;
 export async function openStore(file: string): Promise<Store> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const database = new Database(file);
+  // First: two workers may open a new store at once, and the change of the journal takes a lock.
+  database.pragma('busy_timeout = 5000');
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
-  database.pragma('busy_timeout = 5000');
   const store = new Kysely<StoreSchema>({ dialect: new SqliteDialect({ database }) });
   await store.schema
     .createTable('receipts')

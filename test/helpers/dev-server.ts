@@ -29,11 +29,13 @@ export class DevServer {
 
   private constructor(
     private readonly port: number,
-    private readonly file?: string,
+    private readonly file: string | undefined,
+    private readonly settings: readonly string[],
   ) {}
 
-  static async start(file?: string): Promise<DevServer> {
-    const server = new DevServer(await freePort(), file);
+  /** Starts one; `settings` are dynamic configuration values, such as `history.maxTotalUpdates=500`. */
+  static async start(file?: string, settings: readonly string[] = []): Promise<DevServer> {
+    const server = new DevServer(await freePort(), file, settings);
     await server.restart();
     return server;
   }
@@ -53,6 +55,7 @@ export class DevServer {
     const tuning = [
       ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=10000'],
       ...['--dynamic-config-value', 'history.workflowIdReuseMinimalInterval="1ms"'],
+      ...this.settings.flatMap((setting) => ['--dynamic-config-value', setting]),
     ];
     const file = this.file === undefined ? [] : ['--db-filename', this.file];
     this.child = spawn(temporalBinary(), ['server', 'start-dev', ...options, ...tuning, ...attributes, ...file], {

@@ -4,6 +4,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { openSession, type Session } from '../../client/index';
+import { valueOf } from '../../client/outcome';
 import type { DevServer } from './dev-server';
 import { LocalHome } from './local-home';
 import { killAllOf } from './outside-view';
@@ -38,11 +40,19 @@ const answerSchema = z.looseObject({
 /** What a command answered with --json, and its exit code. */
 export type Answer = z.infer<typeof answerSchema> & { status: number };
 
+/** What a command printed for people, and its exit code. */
+export interface Printed {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 const followerSchema = z.object({ worker: z.object({ pid: z.number() }) });
 
 /** One machine with the product on it: a home, a repository and workers, driven by the command line as a user does. */
 export class Machine {
   readonly repository: string;
+  private readonly sessions: Session[] = [];
 
   private constructor(
     readonly home: LocalHome,
@@ -66,12 +76,29 @@ export class Machine {
     return (await this.home.start(['worker', '--role', role], { ...this.env, ...env })).child;
   }
 
+  /** The environment of this machine's commands. */
+  environment(exact: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    const { TEMPORAL_ADDRESS: _other, ...inherited } = process.env;
+    return { ...inherited, PERDURE_HOME: this.home.path, ...this.env, ...exact };
+  }
+
+  /** Runs a command as a person does, and gives what was printed. */
+  async read(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Printed> {
+    const child = spawn(process.execPath, [perdure, ...args], {
+      cwd: this.repository,
+      env: this.environment(env),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+    const [[status], stdout, stderr] = await ended;
+    return { status: Number(status), stdout, stderr };
+  }
+
   /** Begins a command with --json; `stdin` is what it reads. */
   begin(args: string[], { stdin = '', env = {} }: { stdin?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Answer> {
-    const { TEMPORAL_ADDRESS: _other, ...inherited } = process.env;
     const child = spawn(process.execPath, [perdure, ...args, '--json'], {
       cwd: this.repository,
-      env: { ...inherited, PERDURE_HOME: this.home.path, ...this.env, ...env },
+      env: this.environment(env),
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     // It may be refused before it reads.
@@ -116,8 +143,16 @@ export class Machine {
     }
   }
 
+  /** A caller in this process, for tests that ask often. */
+  async session(): Promise<Session> {
+    const { session } = valueOf(await openSession(this.environment()));
+    this.sessions.push(session);
+    return session;
+  }
+
   /** Ends everything of this machine, and removes it. */
   async dispose(): Promise<void> {
+    for (const session of this.sessions) await session.close();
     // Workers first: they would take care of what is killed next.
     const path = this.home.path;
     await this.home.endAll();

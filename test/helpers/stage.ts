@@ -46,8 +46,8 @@ export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
 /** A real server, real workflows and a scripted host. */
 export class Stage {
   readonly host = new FakeHost();
-  private readonly workers: Worker[] = [];
-  private readonly running: Promise<void>[] = [];
+  private workers: Worker[] = [];
+  private running: Promise<void>[] = [];
 
   private constructor(
     readonly server: DevServer,
@@ -55,20 +55,22 @@ export class Stage {
     private readonly own: { readonly connection: NativeConnection; readonly directory: string },
   ) {}
 
-  static async open(): Promise<Stage> {
+  /** Opens a stage whose workers run, unless it is to begin without any. */
+  static async open({ isEmpty = false, settings = [] as string[] } = {}): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
-    const server = await DevServer.start();
+    const server = await DevServer.start(undefined, settings);
     const store = await openStore(join(directory, 'receipts.db'));
     const stage = new Stage(server, store, {
       connection: await NativeConnection.connect({ address: server.address }),
       directory,
     });
-    await stage.startWorkers();
+    if (!isEmpty) await stage.startWorkers();
     return stage;
   }
 
-  private async startWorkers(): Promise<void> {
+  /** Starts the workers; of workflows that are not cached, each task replays the whole history. */
+  async startWorkers(exact: { maxCachedWorkflows?: number } = {}): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
     this.workers.push(
@@ -76,6 +78,8 @@ export class Stage {
         connection,
         taskQueue: ORCHESTRATOR_QUEUE,
         workflowBundle,
+        disablePayloadErrorLimit: true,
+        ...exact,
         activities: {
           ...createReceiptActivities({ store: this.store, now }),
           ...createTaskActivities(createTaskServer(this.session)),
@@ -86,9 +90,15 @@ export class Stage {
     this.running.push(...this.workers.map((worker) => worker.run()));
   }
 
-  async close(): Promise<void> {
+  /** Ends the workers and leaves the server with what it has. */
+  async stopWorkers(): Promise<void> {
     for (const worker of this.workers) worker.shutdown();
     await Promise.all(this.running);
+    [this.workers, this.running] = [[], []];
+  }
+
+  async close(): Promise<void> {
+    await this.stopWorkers();
     await this.store.destroy();
     await this.own.connection.close();
     await this.server.stop();

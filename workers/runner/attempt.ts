@@ -125,8 +125,8 @@ export async function runAttempt(paths: RunPaths, termination: AbortSignal): Pro
   const identity = identify(provider, runner);
   recordRunner(paths.runner, { runner, provider: identity, startedAt, startedClockMs });
   const run = { paths, request, provider, identity, termination };
-  const { reason, stopReason, forced, noted } = await superviseProvider(run);
+  const { forced, noted, ...cause } = await superviseProvider(run);
   const { code, signal } = await provider.ended;
   const strays = await endMarked(request.attemptId, noted());
-  await finish({ code, signal, startedAt, reason, stopReason, forced, strays });
+  await finish({ code, signal, startedAt, ...cause, forced, strays });
 }

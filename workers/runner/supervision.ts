@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { watchDirectory } from '../../activities/provider/directory-watch';
 import { familyOf, markedProcesses } from '../../activities/provider/marked-processes';
@@ -21,7 +21,7 @@ export interface Supervised {
   readonly termination: AbortSignal;
 }
 
-type Cause = Pick<ExitRecord, 'reason' | 'stopReason'>;
+type Cause = Pick<ExitRecord, 'reason' | 'stopReason' | 'printedBefore'>;
 const NO_CAUSE: Cause = { reason: null, stopReason: null };
 
 function sizeOf(path: string): number {
@@ -32,6 +32,7 @@ function causeToEnd({ paths, request, termination }: Supervised, ranMs: number):
   const stopReason = pendingStop(paths);
   if (stopReason !== null) return { reason: 'stop', stopReason };
   if (termination.aborted) return { reason: 'stop', stopReason: 'terminated' };
+  if (!existsSync(request.cwd)) return { reason: 'stop', stopReason: 'workspace_missing' };
   if (ranMs >= request.timeMs) return { ...NO_CAUSE, reason: 'deadline' };
   const printed = sizeOf(paths.stdout) + sizeOf(paths.stderr);
   return printed > request.outputBytes ? { ...NO_CAUSE, reason: 'output_limit' } : NO_CAUSE;
@@ -47,9 +48,11 @@ export async function superviseProvider(run: Supervised) {
     for (const found of seen) noted.set(found.pid, found);
   };
   const sent: StopSignal[] = [];
+  let printedBefore: number | undefined;
   const send = (signal: StopSignal): void => {
     note();
     if (provider.hasEnded()) return;
+    printedBefore ??= sizeOf(paths.stdout);
     try {
       process.kill(-provider.pid, signal);
       sent.push(signal);
@@ -79,5 +82,10 @@ export async function superviseProvider(run: Supervised) {
     await watch.next(LOOK_MS);
   }
   // A provider that ended by itself just before the signal was not stopped.
-  return { ...(sent.length > 0 ? cause : NO_CAUSE), forced, noted: () => [...noted.values(), ...familyOf(identity)] };
+  const before = printedBefore === undefined ? {} : { printedBefore };
+  return {
+    ...(sent.length > 0 ? { ...cause, ...before } : NO_CAUSE),
+    forced,
+    noted: () => [...noted.values(), ...familyOf(identity)],
+  };
 }

@@ -32,8 +32,8 @@ export function resultWarnings(carried: Carried, executionResultId: string | und
 }
 
 /** A merged context must stay within its bound, with room for what a run binds, and name a thread that can be one. */
-function refuseContext({ id: taskId, context }: Task): Failure | null {
-  const { thread_id: thread } = context;
+function refuseContext({ id: taskId, context }: Task, given: Task['context']): Failure | null {
+  const { thread_id: thread } = given;
   if (thread !== undefined && !(typeof thread === 'string' && (thread.trim() === '' || threadId.test(thread)))) {
     return failure('INVALID_ARGUMENT', 'context.thread_id is no thread id (a UUID)', { taskId });
   }
@@ -57,7 +57,7 @@ export function updateTask(carried: Carried, update: z.output<typeof taskUpdateS
     context: { ...carried.task.context, ...context },
   };
   if (recordLength(task) > RECORD_BYTES) return tooLarge(task);
-  const wrong = refuseContext(task);
+  const wrong = refuseContext(task, context ?? {});
   if (wrong !== null) return wrong;
   const names = [...Object.keys(given), ...(context === undefined ? [] : ['context'])].sort();
   if (names.length === 0) return failure('INVALID_ARGUMENT', 'the update names no field', { taskId: task.id });

@@ -73,9 +73,11 @@ function refuseIncident(carried: Carried, { incidentId }: Decision): Failure | n
 }
 
 function transitionOf(carried: Carried, { decision, note, incidentId }: Decision): Transition {
-  const { task } = carried;
   const reviewId = openReview(carried);
   const summary = boundedSummary(note ?? decision.replace('_', ' '));
+  const proposed = carried.task.result;
+  // A completed task has a result, whatever was made of it in review (TS12).
+  const result = proposed === null || proposed.trim() === '' ? summary : proposed;
   const detail = {
     type: 'decision',
     decision,
@@ -84,11 +86,11 @@ function transitionOf(carried: Carried, { decision, note, incidentId }: Decision
   };
   switch (decision) {
     case 'approve':
-      return { to: 'completed', summary, detail };
+      return { to: 'completed', summary, detail, fields: { result } };
     case 'send_back':
       return { to: 'interrupted', summary, detail: { ...detail, reason: 'review_rejected' }, fields: { result: null } };
     case 'accept':
-      return { to: 'completed', summary, detail, fields: { result: task.result ?? summary } };
+      return { to: 'completed', summary, detail, fields: { result } };
     case 'abandon':
       return { to: 'failed', summary, detail, fields: { failureReason: `interrupted_owner: abandoned (${summary})` } };
   }

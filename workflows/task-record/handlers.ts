@@ -53,13 +53,16 @@ export function registerHandlers(record: TaskRecord, rules = busyRules(record)):
     record.isReadinessDue = true;
   });
 
+  // What came in before the first workflow task is taken kind by kind: a stop after the dispatch that it is about.
+  const { version } = record.carried;
+  if (version > 1) update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...rules.dispatch });
   update(record, task.updateUpdate, { schema: task.taskUpdateSchema, ...updateRule(record) });
   command(record, task.addActivityUpdate, { schema: task.noteSchema, perform: addActivity });
   command(record, task.setStatusUpdate, { schema: task.statusChangeSchema, perform: setStatus });
   command(record, run.decideUpdate, { schema: run.decideSchema, perform: decide });
   command(record, run.stopUpdate, { schema: run.stopSchema, perform: requestStop });
   update(record, run.reopenUpdate, { schema: run.reopenSchema, ...rules.reopen });
-  update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...rules.dispatch });
+  if (version === 1) update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...rules.dispatch });
   update(record, failOrphanUpdate, { schema: failOrphanSchema, ...rules.failOrphan });
 }
 

@@ -1,5 +1,5 @@
 import { currentUpdateInfo, uuid4, workflowInfo } from '@temporalio/workflow';
-import { refuseDependencies } from '../../contract/relation';
+import { hasRelations, NO_RELATIONS, refuseDependencies } from '../../contract/relation';
 import type { DispatchAnswer } from '../../contract/run';
 import { attemptIdFor } from '../task-record/attempt-id';
 import {
@@ -85,7 +85,8 @@ async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Pro
 }
 
 async function start(record: TaskRecord, dispatch: Dispatch, attemptId: string): Promise<DispatchAnswer> {
-  const relations = await readRelations(record);
+  // Without a pause where there is nothing to read: a stop that was sent right after finds the run.
+  const relations = hasRelations(record.carried.task) ? await readRelations(record) : NO_RELATIONS;
   const isWaiting = dispatch.whenReady === true && refuseDependencies(record.carried.task.id, relations) !== null;
   if (isWaiting) return record.perform((carried) => awaitDependencies(carried, dispatch, { relations, at: now() }));
   return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId, at: now(), relations }));

@@ -24,7 +24,16 @@ const begun: Partial<RunEvents> = { threadIds: [A], events: 2 };
 
 function traces(exit: ExitRecord | null, events: Partial<RunEvents> = {}, exact: Partial<RunTraces> = {}): RunTraces {
   const all = { ...noEvents(), ...events };
-  return { exit, stop: null, events: all, oversized: 0, printed: all.events * 50, stderr: '', ...exact };
+  return {
+    exit,
+    stop: null,
+    events: all,
+    oversized: 0,
+    printed: all.events * 50,
+    resultAt: all.events * 50,
+    stderr: '',
+    ...exact,
+  };
 }
 const refused = (stderr: string): RunTraces => traces(ended({ code: 1 }), {}, { stderr });
 

@@ -25,6 +25,8 @@ export interface Model {
   byCriteria: boolean;
   attempts: { mode: RunMode; thread: string | null }[];
   activities: number;
+  /** The decision of a review that the status comes from. */
+  decided: string | null;
 }
 
 export const beginModel = ({ ownerType, ownerId, thread, requireReview }: Beginning): Model => ({
@@ -44,11 +46,13 @@ export const beginModel = ({ ownerType, ownerId, thread, requireReview }: Beginn
   byCriteria: false,
   attempts: [],
   activities: 1,
+  decided: null,
 });
 
 const isOver = ({ status }: Model) => status === 'completed' || status === 'cancelled';
 
 function move(model: Model, status: TaskStatus, fields: Partial<Model> = {}): Verdict {
+  if (status !== model.status) model.decided = null;
   Object.assign(model, { status, ...fields, activities: model.activities + 1 });
   return 'done';
 }
@@ -133,8 +137,10 @@ const stop: Rule<Of<Request, 'stop'>> = (model) => {
 
 const decide: Rule<Of<Request, 'decide'>> = (model, { decision, incident }) => {
   if (decision === 'approve' || decision === 'send_back') {
+    if (model.decided === decision) return 'done';
     if (model.status !== 'review') return 'NOTHING_TO_DECIDE';
-    return decision === 'approve' ? move(model, 'completed') : move(model, 'interrupted', { result: null });
+    const fields = { decided: decision, ...(decision === 'send_back' && { result: null }) };
+    return move(model, decision === 'approve' ? 'completed' : 'interrupted', fields);
   }
   if (!model.hasIncident || model.status !== 'in_progress') return 'NOTHING_TO_DECIDE';
   if (incident === 'other') return 'TASK_STATUS_CONFLICT';

@@ -109,7 +109,7 @@ export function send(carried: Carried, sent: Sent, now: string): Done {
       return by('stop', stopSchema, [{}, requestStop]);
     case 'reopen': {
       const fields = { replaceThread: request.replace, ...(request.withThread && { threadId: threadOf(serial) }) };
-      return by('reopen', reopenSchema, [fields, acceptReopen]);
+      return by('reopen', reopenSchema, [fields, (given, input) => acceptReopen(given, input)]);
     }
     case 'decide': {
       const incidentId = request.incident === 'named' ? sent.incidentId : 'incident:other';

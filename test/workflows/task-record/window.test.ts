@@ -21,7 +21,7 @@ function noted(count: number, summary: string) {
 function changed(count: number) {
   let carried = newCarried(newTask());
   for (let serial = 0; serial < count; serial += 1) {
-    const step = updateTask(carried, taskUpdateSchema.parse({ title: String(serial) }), AT);
+    const step = updateTask(carried, taskUpdateSchema.parse({ title: String(serial) }), at(0));
     if (isRefusal(step)) throw new Error(step.error);
     carried = step.carried;
   }
