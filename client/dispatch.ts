@@ -3,11 +3,12 @@ import { DEFAULT_AGENT } from '../contract/agent';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
 import { dispatchUpdate, reopenSchema, reopenUpdate, type StartedDispatch } from '../contract/run';
 import { dispatchOrder, type Accepted, type RunSettings } from './create-task';
-import { outcomeOf } from './outcome';
+import { findOrphans } from './orphans';
+import { outcomeOf, valueOf } from './outcome';
 import { missingPollers } from './pollers';
 import { findCodex } from './provider-check';
 import { describeTask } from './record';
-import { sendUpdate } from './send-update';
+import { isClosed, sendUpdate } from './send-update';
 import type { Session } from './session';
 
 export interface DispatchRequest extends RunSettings {
@@ -26,11 +27,24 @@ export async function dispatchTask(session: Session, request: DispatchRequest): 
     if (hostId === session.home.hostId) findCodex(session.env);
     // A run that nobody may take up is worth a word, and no wait of its own.
     const [{ success: _, ...answer }, warnings] = await Promise.all([
-      sendUpdate(session, taskId, { definition: dispatchUpdate, request: order }),
+      sendDispatch(session, taskId, order),
       hostId === undefined ? [] : missingPollers(session, hostId).catch(() => []),
     ]);
     return { ...answer, ...(warnings.length > 0 && { warnings }) };
   }, taskId);
+}
+
+/** Sends a dispatch; a chain that somebody ended in mid-run is brought back first, and judges by itself what lives. */
+async function sendDispatch(session: Session, taskId: string, request: ReturnType<typeof dispatchOrder>) {
+  const send = () => sendUpdate(session, taskId, { definition: dispatchUpdate, request });
+  try {
+    return await send();
+  } catch (error) {
+    if (!isClosed(error)) throw error;
+    const { orphans } = valueOf(await findOrphans(session, { apply: true, taskId }));
+    if (!orphans.some(({ action }) => action === 'restored')) throw error;
+    return send();
+  }
 }
 
 export interface ReopenAndRun {

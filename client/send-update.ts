@@ -46,9 +46,12 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
 function isLostInPhaseChange(error: unknown): boolean {
   const known = toFailure(error);
   // A closed run may be followed by the next phase in a moment; one that is closed for good only costs the tries.
-  const isClosed = error instanceof WorkflowNotFoundError && known?.code === 'TASK_TERMINAL';
-  return isClosed || (known?.code === 'TEMPORAL_REFUSED' && known.retryable === true);
+  return isClosed(error) || (known?.code === 'TEMPORAL_REFUSED' && known.retryable === true);
 }
+
+/** Whether a request was refused because somebody has ended the task's workflow from outside. */
+export const isClosed = (error: unknown): boolean =>
+  error instanceof WorkflowNotFoundError && toFailure(error)?.code === 'TASK_TERMINAL';
 
 type Start<Answer> = (handle: WorkflowHandle) => Promise<{ result(): Promise<Answer> }>;
 

@@ -1,10 +1,9 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Outcome } from '../contract/failures';
 import { stopSchema, stopUpdate } from '../contract/run';
 import { stopLostRun } from './lost-run';
-import { outcomeOf, toFailure } from './outcome';
+import { outcomeOf } from './outcome';
 import { queryAttempts, queryTask } from './record';
-import { sendUpdate } from './send-update';
+import { isClosed, sendUpdate } from './send-update';
 import type { Session } from './session';
 import { followAttempt, type Notify } from './wait';
 
@@ -52,7 +51,3 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
     };
   }, taskId);
 }
-
-/** Whether a request was refused because an operator has ended the task's workflow from outside. */
-const isClosed = (error: unknown): boolean =>
-  error instanceof WorkflowNotFoundError && toFailure(error)?.code === 'TASK_TERMINAL';

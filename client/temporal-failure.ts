@@ -92,7 +92,7 @@ function notFound(error: WorkflowNotFoundError, taskId: string | undefined): Fai
   if (/aborted by closing workflow/i.test(error.message)) return lostInPhaseChange();
   if (/already completed/i.test(error.message)) {
     return failure('TASK_TERMINAL', `the workflow of ${name} is closed and takes no requests`, {
-      hint: 'Its record can still be read with `perdure task show`.',
+      hint: 'Its record can still be read with `perdure task show`; `perdure orphans --apply` brings back what ran.',
     });
   }
   return failure('TASK_NOT_FOUND', `there is no ${name === 'the task' ? 'such task' : name}`);

@@ -2,10 +2,12 @@ import { defaultPayloadConverter, type WorkflowExecutionDescription } from '@tem
 import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
-import { executorOf, whyQuery, type Why } from '../contract/task';
+import { projectOf } from '../contract/project';
+import { executorOf, whyQuery, type Task, type Why } from '../contract/task';
 import { outcomeOf } from './outcome';
 import { missingPollers } from './pollers';
 import { askWorker, describeTask, isSilence, lastKnownRecord, queryTask } from './record';
+import { readProject } from './project';
 import { blockingFacts } from './relations';
 import { startOf } from './run-files';
 import { taskHandle, type Session } from './session';
@@ -54,9 +56,22 @@ export async function explainTask(session: Session, taskId: string): Promise<Out
 
 const blockingFactsOf = (session: Session, taskId: string): Promise<string[]> =>
   queryTask(session, taskId).then(
-    (task) => blockingFacts(session, task),
+    async (task) => [...(await blockingFacts(session, task)), ...(await queueFacts(session, task))],
     () => [],
   );
+
+/** Where a managed task stands in its project's queue. */
+async function queueFacts(session: Session, task: Task): Promise<string[]> {
+  const projectId = projectOf(task);
+  if (projectId === null) return [];
+  const found = await outcomeOf(async () => ({ project: await readProject(session, projectId) }));
+  if (!found.success) return [`project ${projectId} has no queue yet: dispatch puts the task into it`];
+  const { queue, running, starting, limit, isPaused } = found.project;
+  const place = queue.findIndex(({ taskId }) => taskId === task.id) + 1;
+  const where = place === 0 ? 'not in the queue' : `at place ${String(place)} of ${String(queue.length)} in the queue`;
+  const slots = `${String(running.length + starting.length)} of ${String(limit)} slots are taken`;
+  return [`${where} of project ${projectId}; ${slots}${isPaused ? '; the project is paused' : ''}`];
+}
 
 const failureFact = ({ type, tries, lastFailure }: PendingActivity): string[] =>
   lastFailure === undefined ? [] : [`${type} is tried for the ${String(tries)}. time, last failure: ${lastFailure}`];

@@ -100,7 +100,7 @@ export interface ProjectActivities {
 /** Runs on the orchestrator's queue: what becomes of tasks whose executor or whose workflow is gone. */
 export interface OrphanActivities {
   /** Tasks that say `in_progress` while nothing executes them, and tasks whose workflow was ended in mid-run. */
-  findOrphans(order: { tenantId: string | null; limit: number }): Promise<OrphanCandidate[]>;
+  findOrphans(order: { tenantId: string | null; taskId: string | null; limit: number }): Promise<OrphanCandidate[]>;
   /** Who holds a Codex thread, in words: its lease, or a task that runs on it; null when nobody does. */
   findThreadHolder(order: { threadId: string; task: TaskKey }): Promise<string | null>;
   /** Begins the chain of a task again from the record that its closed run holds; false when it is open already. */

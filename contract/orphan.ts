@@ -55,6 +55,8 @@ export interface OrphanCandidate extends TaskKey {
 /** Input of the sweep; it looks at this many candidates at most, and only tells what it would do unless it is to act. */
 export const sweepInputSchema = z.strictObject({
   tenantId: id.optional(),
+  /** Looks at one task alone; with its tenant. */
+  taskId: id.optional(),
   limit: z.int().min(1).max(1_000).default(100),
   apply: z.boolean().default(true),
 });

@@ -27,9 +27,9 @@ const { findOrphans, restoreTask, convergeTask } = proxyActivities<OrphanActivit
 export async function sweepOrphans(input: SweepInput = {}): Promise<Sweep> {
   const parsed = sweepInputSchema.safeParse(input);
   if (!parsed.success) return refuse(invalidArgument(parsed.error));
-  const { tenantId = null, limit, apply } = parsed.data;
+  const { tenantId = null, taskId = null, limit, apply } = parsed.data;
   const orphans: OrphanFinding[] = [];
-  for (const candidate of await findOrphans({ tenantId, limit })) {
+  for (const candidate of await findOrphans({ tenantId, taskId, limit })) {
     const finding = await (apply ? act(candidate) : look(candidate)).catch(unknown);
     const { tenantId, taskId, kind } = candidate;
     orphans.push({ tenantId, taskId, kind, action: 'left', ...finding });

@@ -25,8 +25,8 @@ const CLOSED =
 /** Makes the activities that find orphans and bring their chains back. */
 export function createOrphanActivities(server: TaskServer): OrphanActivities {
   return {
-    async findOrphans({ tenantId, limit }) {
-      const scope = tenantId === null ? PHASES : `${PHASES} AND ${tenant.name} = ${visibilityText(tenantId)}`;
+    async findOrphans({ tenantId, taskId, limit }) {
+      const scope = scopeOf(tenantId, taskId);
       const claimed = await server.list(`${scope} AND ${CLAIMED}`, limit);
       const closed = await server.list(`${scope} AND ${CLOSED}`, limit);
       const found: OrphanCandidate[] = [];
@@ -63,6 +63,15 @@ export function createOrphanActivities(server: TaskServer): OrphanActivities {
       return { success: true, taskId: task.taskId, liveness: 'unknown', evidence: [error], failed: false };
     },
   };
+}
+
+function scopeOf(tenantId: string | null, taskId: string | null): string {
+  const one = tenantId === null || taskId === null ? null : taskWorkflowId({ tenantId, taskId });
+  return [
+    PHASES,
+    ...(tenantId === null ? [] : [`${tenant.name} = ${visibilityText(tenantId)}`]),
+    ...(one === null ? [] : [`WorkflowId = ${visibilityText(one)}`]),
+  ].join(' AND ');
 }
 
 function absent(error: unknown): null {

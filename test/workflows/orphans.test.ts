@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { findOrphans } from '../../client/index';
+import { dispatchTask, findOrphans } from '../../client/index';
 import { orphanWorkflowId, threadWorkflowId, ORCHESTRATOR_QUEUE, WORKFLOW } from '../../contract/names';
 import type { OrphanFinding } from '../../contract/orphan';
 import { addActivityUpdate, setStatusUpdate, type StatusChange } from '../../contract/task';
@@ -124,6 +124,17 @@ describe('orphans', () => {
     expect(activities.map(({ summary }) => summary)).toContain('before the end');
     expect(stage.host.orders.filter(({ task: { taskId } }) => taskId === idOf(task))).toHaveLength(1);
     expect(await sweep(task)).toBeUndefined();
+  });
+
+  it('comes back by a dispatch too, which is refused because the run lives, and touches no other task (OR14)', async () => {
+    const other = await claimed({ runId: randomUUID() });
+    const { task, order } = await terminated();
+    const answer = await dispatchTask(stage.session, { taskId: idOf(task) });
+    expect(answer).toMatchObject({ success: false, code: 'TASK_NOT_DISPATCHABLE', retryable: true });
+    expect((await stage.record(other)).status).toBe('in_progress');
+    stage.host.release(order);
+    const fresh = stage.client.workflow.getHandle(task.workflowId);
+    expect(await stage.settled(fresh, order.attemptId)).toMatchObject({ number: 1, outcome: 'completed' });
   });
 
   it('judges a run that died while its chain was gone, and starts nothing', async () => {
