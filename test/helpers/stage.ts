@@ -26,6 +26,7 @@ import {
 } from '../../contract/run';
 import { taskQuery, type NewTask, type Task } from '../../contract/task';
 import { DevServer, until } from './dev-server';
+import type { ServerProcess } from './server-process';
 import { FakeHost } from './fake-host';
 import { createTaskServer } from '../../workers/task-server';
 import { workflowBundle } from './root';
@@ -50,15 +51,15 @@ export class Stage {
   private readonly running: Promise<void>[] = [];
 
   private constructor(
-    readonly server: DevServer,
+    readonly server: ServerProcess,
     readonly store: Store,
     private readonly own: { readonly connection: NativeConnection; readonly directory: string },
   ) {}
 
-  static async open(): Promise<Stage> {
+  static async open(startServer: () => Promise<ServerProcess> = () => DevServer.start()): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
-    const server = await DevServer.start();
+    const server = await startServer();
     const store = await openStore(join(directory, 'receipts.db'));
     const stage = new Stage(server, store, {
       connection: await NativeConnection.connect({ address: server.address }),
