@@ -1,17 +1,20 @@
-// Makes a fresh clone ready: packages, the Temporal CLI, the build. No dependencies; quick when nothing is to be done.
+// Makes a fresh clone ready: packages, the Temporal CLI, the build, and with --tests what only tests need.
+// No dependencies; quick when nothing is to be done.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { inspect, provideBinary } from './binary.mjs';
 import { installPackages } from './packages.mjs';
-import { cacheFolder, fetchTemporal, findTemporal, inspect } from './temporal-binary.mjs';
+import { temporalCli, testServer } from './temporal-binaries.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.perdure-setup.json');
 const lockFolder = join(root, '.cache', 'setup.lock');
 const isQuiet = process.argv.includes('--quiet');
+const isForTests = process.argv.includes('--tests');
 
 const SOURCE_FOLDERS = ['contract', 'workflows', 'activities', 'workers', 'client', 'cli', 'scripts', 'bench', 'test'];
 const OUTPUTS = ['dist/cli/main.js', 'dist/workflow-bundle.js'];
@@ -39,26 +42,14 @@ function checkTools() {
 
 /** Inspecting the binary costs a tenth of a second, so a file that was fine and has not changed is not run again. */
 function inspectOnce(known) {
-  return (path) => {
+  return (binary, path) => {
     const found = statSync(path, { throwIfNoEntry: false });
     const seal = found ? `${path}:${found.size}:${found.mtimeMs}` : '';
     if (found && known.seal === seal) return { version: known.version };
-    const result = inspect(path);
+    const result = inspect(binary, path);
     if (result.version) Object.assign(known, { seal, version: result.version });
     return result;
   };
-}
-
-async function provideTemporal(known) {
-  const found = findTemporal(process.env, inspectOnce(known));
-  if (found.path) return found;
-  const fetched = found.isNamed ? { tries: [] } : await fetchTemporal(process.env, say);
-  if (fetched.path) return fetched;
-  const tries = [...found.tries, ...fetched.tries].map((line) => `  - ${line}`).join('\n');
-  const advice = found.isNamed
-    ? 'Correct TEMPORAL_CLI_PATH or unset it.'
-    : `Install the Temporal CLI (https://docs.temporal.io/cli) on PATH, set TEMPORAL_CLI_PATH, or put it at ${join(cacheFolder(process.env), 'temporal')}.`;
-  throw new Error(`No usable Temporal CLI.\n${tries}\n${advice}`);
 }
 
 function* sources(folder) {
@@ -134,13 +125,20 @@ async function setup() {
     installPackages(root, say);
     const stamp = readJson(stampFile);
     const known = { seal: stamp.seal, version: stamp.version };
-    const temporal = await provideTemporal(known);
+    const temporal = await provideBinary(temporalCli, process.env, { say, check: inspectOnce(known) });
     const digest = buildIfChanged(stamp.digest);
     writeFileSync(stampFile, JSON.stringify({ ...known, digest }));
     say(`ready; Temporal CLI ${temporal.version} from ${temporal.from} (${temporal.path})`);
   } finally {
     rmSync(lockFolder, { recursive: true, force: true });
   }
+  // Without the lock: nobody who only wants to start the product waits for what tests need.
+  if (isForTests) await provideTestServer();
+}
+
+async function provideTestServer() {
+  const { from, path } = await provideBinary(testServer, process.env, { say });
+  say(`ready for tests; time-skipping server from ${from} (${path})`);
 }
 
 await setup().catch((error) => {

@@ -12,11 +12,15 @@ export interface RunHistory {
   readonly bytes: number;
 }
 
-/** All runs of a task, newest first: the chain is walked by the run that each continues. */
-export async function historiesOf(tasks: Pick<Tasks, 'handle'>, taskId: string): Promise<RunHistory[]> {
+/** All runs of a task, newest first. */
+export const historiesOf = (tasks: Pick<Tasks, 'handle'>, taskId: string): Promise<RunHistory[]> =>
+  chainOf((runId) => tasks.handle(taskId, runId));
+
+/** The runs of a workflow id up to its newest one, or up to `last`, newest first: each names the one it continues. */
+export async function chainOf(open: (runId?: string) => Promise<WorkflowHandle>, last?: string): Promise<RunHistory[]> {
   const runs: RunHistory[] = [];
-  for (let runId: string | undefined; ;) {
-    const handle = await tasks.handle(taskId, runId);
+  for (let runId = last; ;) {
+    const handle = await open(runId);
     const { raw, type, runId: found } = await handle.describe();
     const { events = [] } = await handle.fetchHistory();
     runs.push({
@@ -54,5 +58,12 @@ export function actionsOf({ events }: RunHistory): Record<string, number> {
     const started = event.activityTaskStartedEventAttributes;
     if (started) add('activity', started.attempt ?? 1);
   }
+  const underWay = underWayOf(events);
+  if (underWay > 0) add('activity', underWay);
   return counts;
 }
+
+/** Activities whose run was ended under them: the server notes a start only together with an end. */
+const underWayOf = (events: readonly HistoryEvent[]): number =>
+  events.filter((event) => event.activityTaskScheduledEventAttributes).length -
+  events.filter((event) => event.activityTaskStartedEventAttributes).length;

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { makeRepository } from '../../scripts/demo/repository';
@@ -9,6 +9,8 @@ import { measureHappyPaths, type HappyPaths } from './happy';
 import { measureLatency, type Latency } from './latency';
 import { measureMemory, type Memory } from './memory';
 import { profileOf, type Profile } from './profile';
+import { happyPaths, measurePaths, type PathCost } from './paths';
+import { watchQueries } from './queries';
 import { measureRecovery, type Recovery } from './recovery';
 import { tableOf } from './report';
 import { writeStub } from './stub';
@@ -20,6 +22,7 @@ export interface OverheadFigures {
   readonly latency: Latency;
   readonly profile: Profile;
   readonly happy: HappyPaths;
+  readonly paths: PathCost[];
   readonly throughput: Throughput;
   readonly memory: Memory | null;
   readonly recovery: Recovery;
@@ -48,13 +51,18 @@ async function measure(stage: LocalStage, signal: AbortSignal): Promise<Overhead
   stage.env['CODEX_HOME'] = join(stage.root, 'codex');
   await mkdir(stage.env['CODEX_HOME']);
   const tasks = new Tasks(stage, makeRepository(join(stage.root, 'repository')));
+  // The sweep of every 5 minutes would do what a path is about to do.
+  await writeFile(join(stage.home, 'config.json'), JSON.stringify({ sweep: { intervalMs: 0 } }));
   const worker = await stage.startWorker();
   await startBareWorker(stage);
   step('latency, by turns with the bare workflow');
   const { latency, samples } = await measureLatency(tasks, signal);
   const profile = await profileOf(tasks, samples);
   step('events and actions of a happy task');
-  const happy = await measureHappyPaths(tasks);
+  const queries = await watchQueries(tasks);
+  const happy = await measureHappyPaths(tasks, queries);
+  step('events and actions of every other path');
+  const paths = [...happyPaths(happy), ...(await measurePaths({ tasks, queries, signal }))];
   step('many at once');
   const throughput = await measureThroughput(tasks);
   step('memory of running attempts');
@@ -62,5 +70,5 @@ async function measure(stage: LocalStage, signal: AbortSignal): Promise<Overhead
   step('kills and restarts of the worker');
   const recovery = await measureRecovery(tasks, worker);
   const machine = { cpus: cpus().length, node: process.version, platform: `${process.platform}-${process.arch}` };
-  return { machine, latency, profile, happy, throughput, memory, recovery };
+  return { machine, latency, profile, happy, paths, throughput, memory, recovery };
 }

@@ -1,6 +1,7 @@
 import type { OverheadFigures } from './overhead';
 import type { Summary } from './figures';
-import type { HappyTask } from './happy';
+import type { ChainCost } from './cost';
+import { pathLines } from './path-table';
 
 type Row = readonly [figure: string, first: string, goal: string, measured: string];
 
@@ -40,6 +41,8 @@ export function tableOf(figures: OverheadFigures): string[] {
     'A happy task, phase by phase:',
     ...phaseLines('create, dispatch, complete', createDispatchComplete),
     ...phaseLines('run', run),
+    '',
+    ...pathLines(figures.paths),
   ];
 }
 
@@ -57,7 +60,7 @@ function latencyRows({ latency }: OverheadFigures): Row[] {
 
 function costRows({ happy }: OverheadFigures): Row[] {
   const { createDispatchComplete: long, run } = happy;
-  const both = (pick: (task: HappyTask) => number): string => `${String(pick(long))}, in one step ${String(pick(run))}`;
+  const both = (pick: (task: ChainCost) => number): string => `${String(pick(long))}, in one step ${String(pick(run))}`;
   return [
     ['history events of a happy task', '40', '30', both(({ events }) => events)],
     ['history bytes of a happy task', '', '', both(({ bytes }) => bytes)],
@@ -93,7 +96,7 @@ function memoryRows({ memory }: OverheadFigures): Row[] {
   ];
 }
 
-function phaseLines(name: string, { phases, kinds }: HappyTask): string[] {
+function phaseLines(name: string, { phases, kinds }: ChainCost): string[] {
   const billed = Object.entries(kinds).map(([kind, count]) => `${kind} ${String(count)}`);
   return [
     `  ${name}`,

@@ -5,15 +5,28 @@ import { z } from 'zod';
 
 /** The line of a prompt that makes the stub run until it is stopped. */
 export const HOLD = '@hold';
+/** The line that makes it wait until its gate is opened. */
+export const GATE = '@gate';
+/** The line that makes it fail. A run that goes on in its thread is not told the description again, so it succeeds. */
+export const FAIL = '@fail';
 
 /** Stamps the moment before anything else, then does what a provider must: name its thread, say something, end. */
 const STUB = `#!/bin/bash
 at=$EPOCHREALTIME
 id=$PERDURE_ATTEMPT_ID
 printf '{"type":"bench.stamp","at":%s}\\n' "$at"
-printf '{"type":"thread.started","thread_id":"%s"}\\n' "$id"
+thread=$id
+case " $* " in *' resume '*) thread=\${@: -2:1} ;; esac
+printf '{"type":"thread.started","thread_id":"%s"}\\n' "$thread"
 IFS= read -r -d '' prompt
-case "$prompt" in *${HOLD}*) exec sleep 3600 ;; esac
+case "$prompt" in
+*${HOLD}*) exec sleep 3600 ;;
+*${GATE}*) until [ -e "\${0%/*}/$id.open" ]; do sleep 0.05; done ;;
+*${FAIL}*)
+  printf '{"type":"turn.failed","error":{"message":"it was to fail"}}\\n'
+  exit 1
+  ;;
+esac
 printf '{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}\\n'
 printf '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}\\n'
 `;
@@ -24,6 +37,10 @@ export async function writeStub(folder: string): Promise<string> {
   await writeFile(path, STUB, { mode: 0o755 });
   return path;
 }
+
+/** Lets an attempt go on that waits at its gate. */
+export const openGate = (folder: string, attemptId: string): Promise<void> =>
+  writeFile(join(folder, `${attemptId}.open`), '');
 
 const stampSchema = z.object({ type: z.literal('bench.stamp'), at: z.number() });
 

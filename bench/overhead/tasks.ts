@@ -1,5 +1,15 @@
 import { join } from 'node:path';
-import { createTask, dispatchTask, runTask, setTaskStatus, stopTask, waitSettled } from '../../client/index';
+import {
+  createTask,
+  dispatchTask,
+  redispatchTask,
+  runTask,
+  setTaskStatus,
+  stopTask,
+  waitSettled,
+  type RunSettings,
+  type TaskDraft,
+} from '../../client/index';
 import { taskHandle } from '../../client/session';
 import type { Outcome } from '../../contract/failures';
 import type { LocalStage } from '../../scripts/stage/local-stage';
@@ -8,7 +18,8 @@ import { now } from './figures';
 
 const quiet = (): void => undefined;
 
-function valueOf<T>(outcome: Outcome<T>): { success: true } & T {
+/** What an operation answered; a refusal ends the bench. */
+export function valueOf<T>(outcome: Outcome<T>): { success: true } & T {
   if (!outcome.success) throw new Error(`${outcome.code}: ${outcome.error}`);
   return outcome;
 }
@@ -32,14 +43,26 @@ export class Tasks {
     return join(this.stage.home, 'runs', attemptId);
   }
 
-  async create(): Promise<string> {
-    const draft = { title: 'a task of the bench', workspace: this.repository };
+  async create(content: Partial<TaskDraft> = {}): Promise<string> {
+    const draft = { title: 'a task of the bench', workspace: this.repository, ...content };
     return valueOf(await createTask(this.stage.session, draft)).task.id;
   }
 
-  async dispatch(taskId: string): Promise<Dispatched> {
+  async dispatch(taskId: string, settings: RunSettings = {}): Promise<Dispatched> {
     const requestedAt = now();
-    const { attemptId } = started(valueOf(await dispatchTask(this.stage.session, { taskId })));
+    const { attemptId } = started(valueOf(await dispatchTask(this.stage.session, { taskId, ...settings })));
+    return { taskId, attemptId, requestedAt, acceptedAt: now() };
+  }
+
+  /** Asks for a run that begins later, by a project's queue or after a dependency. */
+  async dispatchLater(taskId: string, settings: RunSettings = {}): Promise<void> {
+    valueOf(await dispatchTask(this.stage.session, { taskId, ...settings }));
+  }
+
+  /** Reopens a completed task and runs it again on its thread. */
+  async runAgain(taskId: string): Promise<Dispatched> {
+    const requestedAt = now();
+    const { attemptId } = valueOf(await redispatchTask(this.stage.session, { taskId, keepThread: true }));
     return { taskId, attemptId, requestedAt, acceptedAt: now() };
   }
 
@@ -58,6 +81,11 @@ export class Tasks {
   async settled(task: Dispatched): Promise<string> {
     const result = valueOf(await waitSettled(this.stage.session, task, quiet));
     return result.executionResultId ?? '';
+  }
+
+  /** Waits until a run has settled, whatever way. */
+  async ended(task: Dispatched): Promise<void> {
+    await waitSettled(this.stage.session, task, quiet);
   }
 
   /** Records the outcome as a caller does. */

@@ -26,6 +26,7 @@ import {
 } from '../../contract/run';
 import { taskQuery, type NewTask, type Task } from '../../contract/task';
 import { DevServer, until } from './dev-server';
+import type { ServerProcess } from './server-process';
 import { FakeHost } from './fake-host';
 import { createTaskServer } from '../../workers/task-server';
 import { workflowBundle } from './root';
@@ -43,6 +44,15 @@ export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
   ...change,
 });
 
+/** How a stage begins. */
+interface StageOptions {
+  readonly isEmpty?: boolean;
+  /** Dynamic configuration of the development server. */
+  readonly settings?: readonly string[];
+  /** Another server than the development one. */
+  readonly startServer?: () => Promise<ServerProcess>;
+}
+
 /** A real server, real workflows and a scripted host. */
 export class Stage {
   readonly host = new FakeHost();
@@ -50,16 +60,16 @@ export class Stage {
   private running: Promise<void>[] = [];
 
   private constructor(
-    readonly server: DevServer,
+    readonly server: ServerProcess,
     readonly store: Store,
     private readonly own: { readonly connection: NativeConnection; readonly directory: string },
   ) {}
 
   /** Opens a stage whose workers run, unless it is to begin without any. */
-  static async open({ isEmpty = false, settings = [] as string[] } = {}): Promise<Stage> {
+  static async open({ isEmpty = false, settings = [], startServer }: StageOptions = {}): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
-    const server = await DevServer.start(undefined, settings);
+    const server = await (startServer ?? (() => DevServer.start(undefined, settings)))();
     const store = await openStore(join(directory, 'receipts.db'));
     const stage = new Stage(server, store, {
       connection: await NativeConnection.connect({ address: server.address }),
