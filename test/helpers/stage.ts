@@ -27,6 +27,7 @@ import {
 import { taskQuery, type NewTask, type Task } from '../../contract/task';
 import { DevServer, until } from './dev-server';
 import { FakeHost } from './fake-host';
+import { until as untilFound } from './until';
 import { createTaskServer } from '../../workers/task-server';
 import { workflowBundle } from './root';
 
@@ -43,6 +44,8 @@ export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
   ...change,
 });
 
+type RelatedActivities = ReturnType<typeof createTaskActivities>;
+
 /** A real server, real workflows and a scripted host. */
 export class Stage {
   readonly host = new FakeHost();
@@ -55,7 +58,8 @@ export class Stage {
     private readonly own: { readonly connection: NativeConnection; readonly directory: string },
   ) {}
 
-  static async open(): Promise<Stage> {
+  /** Opens a stage; `play` may put activities of its own in the place of those that look at other tasks. */
+  static async open(play: (real: RelatedActivities) => RelatedActivities = (real) => real): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
     const server = await DevServer.start();
@@ -64,11 +68,11 @@ export class Stage {
       connection: await NativeConnection.connect({ address: server.address }),
       directory,
     });
-    await stage.startWorkers();
+    await stage.startWorkers(play);
     return stage;
   }
 
-  private async startWorkers(): Promise<void> {
+  private async startWorkers(play: (real: RelatedActivities) => RelatedActivities): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
     this.workers.push(
@@ -78,7 +82,7 @@ export class Stage {
         workflowBundle,
         activities: {
           ...createReceiptActivities({ store: this.store, now }),
-          ...createTaskActivities(createTaskServer(this.session)),
+          ...play(createTaskActivities(createTaskServer(this.session))),
         },
       }),
       await Worker.create({ connection, taskQueue: hostQueue(HOST), activities: this.host.activities() }),
@@ -139,11 +143,12 @@ export class Stage {
   async hold(handle: WorkflowHandle): Promise<RunOrder> {
     this.host.run = this.host.hold;
     const { attemptId } = await this.dispatch(handle);
-    const find = () => this.host.orders.find((order) => order.attemptId === attemptId);
-    await until(() => find() !== undefined);
-    const order = find();
-    if (order === undefined) throw new Error('the host has no such order');
-    return order;
+    return this.orderOf(attemptId);
+  }
+
+  /** Waits until the host was asked to run an attempt. */
+  orderOf(attemptId: string): Promise<RunOrder> {
+    return untilFound(() => this.host.orders.find((order) => order.attemptId === attemptId));
   }
 
   readonly record = (handle: WorkflowHandle): Promise<Task> => handle.query(taskQuery);
