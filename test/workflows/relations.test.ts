@@ -1,4 +1,6 @@
 import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract/task';
+import { until } from '../helpers/dev-server';
+import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
 
 describe('relations of tasks', () => {
@@ -66,5 +68,56 @@ describe('relations of tasks', () => {
     const child = await stage.create({ parentId: idOf(parent) });
     await stage.settle(child, { completion: 'criteria' });
     expect((await stage.record(parent)).status).toBe('pending');
+  });
+
+  it('let a child be dispatched that was created pending, and leave its parent as it was (PD3, OR14)', async () => {
+    const parent = await stage.create();
+    await parent.executeUpdate(setStatusUpdate, { args: [{ status: 'in_progress' }] });
+    const before = await stage.record(parent);
+    const child = await stage.create({ parentId: idOf(parent) });
+    expect(await stage.record(child)).toMatchObject({ status: 'pending', parentId: idOf(parent) });
+    await stage.settle(child);
+    expect(await stage.settle(child)).toMatchObject({ mode: 'retry', number: 2 });
+    expect(await stage.record(parent)).toEqual(before);
+  });
+
+  it('do not reopen a parent with its child (RO13 (P))', async () => {
+    const parent = await completed('whole');
+    const child = await stage.create({ parentId: idOf(parent) });
+    await stage.settle(child, { completion: 'criteria' });
+    expect(await stage.settle(child)).toMatchObject({ mode: 'reopen' });
+    expect(await stage.record(parent)).toMatchObject({ status: 'completed', result: 'whole' });
+  });
+
+  it('let siblings run side by side (PD12 (P))', async () => {
+    const parent = await stage.create();
+    const [one, two] = [await stage.create({ parentId: idOf(parent) }), await stage.create({ parentId: idOf(parent) })];
+    const orders = [await stage.hold(one), await stage.hold(two)];
+    stage.host.run = (order) => goodReport(order);
+    for (const order of orders) stage.host.release(order);
+    for (const [index, task] of [one, two].entries()) {
+      const attempt = await stage.settled(task, orders[index]?.attemptId ?? '');
+      expect(attempt).toMatchObject({ outcome: 'completed', number: 1 });
+    }
+  });
+
+  it('cancel the pending children of a cancelled parent, and stop the running ones (PD13 (P))', async () => {
+    const parent = await stage.create();
+    const [pending, running, done] = [
+      await stage.create({ parentId: idOf(parent) }),
+      await stage.create({ parentId: idOf(parent) }),
+      await stage.create({ parentId: idOf(parent) }),
+    ];
+    await stage.settle(done, { completion: 'criteria' });
+    const { attemptId } = await stage.hold(running);
+    stage.host.run = (order) => goodReport(order);
+    const listed = `PerdureParent = '${idOf(parent)}' AND PerdureStatus IN ('pending', 'in_progress')`;
+    await until(
+      async () => (await stage.client.workflow.count(`ExecutionStatus = 'Running' AND ${listed}`)).count === 2,
+    );
+    await parent.executeUpdate(setStatusUpdate, { args: [{ status: 'cancelled' }] });
+    await until(async () => (await stage.record(pending)).status === 'cancelled');
+    expect(await stage.settled(running, attemptId)).toMatchObject({ outcome: 'stopped' });
+    expect((await stage.record(done)).status).toBe('completed');
   });
 });
