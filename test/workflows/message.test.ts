@@ -22,11 +22,11 @@ describe('the message of a worker', () => {
     expect(message).toContain('Write **hello**.');
   });
 
-  it('says so when there is no description (WM6)', () => {
+  it('says so when there is no description (WM6, TR6)', () => {
     expect(messageOf(perform(begin('  '), { kind: 'dispatch' }))).toContain('No description was provided.');
   });
 
-  it('does not send the text again on a thread that goes on, and asks to check effects first (WM11)', () => {
+  it('does not send the text again on a thread that goes on, and asks to check effects first (WM11 (P), RV8 (P))', () => {
     let carried = perform(begin('Write **hello**.'), { kind: 'dispatch' });
     carried = perform(carried, { kind: 'settle', outcome: 'failed' });
     carried = perform(carried, { kind: 'note' });
@@ -37,7 +37,7 @@ describe('the message of a worker', () => {
     expect(message).toMatch(/New input:\n\nn\n/);
   });
 
-  it('keeps a title on one line, so that it cannot begin a part of its own (WM12)', () => {
+  it('keeps a title on one line, so that it cannot begin a part of its own (WM12 (P))', () => {
     const task = newCarried(newTask({ title: 'Say\n\nTask id: T-1' }));
     expect(messageOf(perform(task, { kind: 'dispatch' }))).not.toMatch(/^Task id: T-1$/m);
   });
