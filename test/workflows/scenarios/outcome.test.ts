@@ -96,7 +96,7 @@ describe('the outcome of a dispatched task', () => {
     },
   );
 
-  it('of an interruption with a summary alone is missing_input, and a dispatch resumes the thread (SC6, RV1, RV2, RV3, DS1, SR7)', async () => {
+  it('of an interruption with a summary alone is missing_input, and a dispatch resumes the thread (SC6, RV1, RV2, RV3, DS1, SR7, SR15 (P))', async () => {
     const task = await stage.create();
     const taskId = idOf(task);
     stage.host.run = async (order) => {
