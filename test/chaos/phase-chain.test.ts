@@ -52,7 +52,7 @@ describe('the chain of phases under fire', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('stores each acknowledged update exactly once through 200 phase changes and ten worker kills (GN10, TR9)', async () => {
+  it('stores each acknowledged update exactly once through 200 phase changes and ten worker kills (GN10 (P), TR9)', async () => {
     const create = newTask();
     const workflowId = taskWorkflowId({ tenantId: create.tenantId, taskId: create.id });
     const options = { workflowId, taskQueue: ORCHESTRATOR_QUEUE, args: [{ create }] };

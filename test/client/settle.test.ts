@@ -48,7 +48,7 @@ describe('settle', () => {
     });
   });
 
-  it('leaves the status out when it could not be read again (SR4)', () => {
+  it('leaves the status out when it could not be read again (SR4, GN4)', () => {
     expect(settle('T', attempt, undefined)).not.toHaveProperty('taskStatus');
   });
 
@@ -64,6 +64,12 @@ describe('settle', () => {
       executionResultId: 'r-1',
     });
     expect(settled).not.toHaveProperty('observation');
+  });
+
+  it('keeps the warnings of a run that failed, and has none without any (GN6, GN4)', () => {
+    const failed: Attempt = { ...attempt, outcome: 'failed', code: 'time_budget', warnings: ['two strays were ended'] };
+    expect(settle('T', failed, 'failed')).toMatchObject({ success: false, warnings: ['two strays were ended'] });
+    expect(settle('T', { ...failed, warnings: [] }, 'failed')).not.toHaveProperty('warnings');
   });
 
   it('says where the work is, of a success and of a failure alike', () => {

@@ -20,7 +20,7 @@ function grpcError(code: number, details: string): Error {
 }
 
 describe('toTemporalFailure', () => {
-  it('takes code, hint and retryable from the refusal of an update', () => {
+  it('takes code, hint and retryable from the refusal of an update (GN5)', () => {
     const refused = updateFailure('TASK_NOT_DISPATCHABLE', {
       code: 'TASK_NOT_DISPATCHABLE',
       hint: 'h',

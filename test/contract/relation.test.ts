@@ -32,11 +32,11 @@ describe('relations of a task', () => {
     [{ id: 'x', parentId: 'd', dependencies: ['c'] }, 'DEPENDENCY_CYCLE'],
     [{ id: 'x', dependencies: ['gone'] }, 'INVALID_ARGUMENT'],
     [{ id: 'x', parentId: 'gone' }, 'INVALID_ARGUMENT'],
-  ])('%j are judged %s (PD10)', async (task, code) => {
+  ])('%j are judged %s (PD10 (P))', async (task, code) => {
     expect(await refusal(task)).toBe(code);
   });
 
-  it('nest at most 8 deep (PD14)', async () => {
+  it('nest at most 8 deep (PD14 (P))', async () => {
     const chain: Graph = { t0: {} };
     for (let depth = 1; depth <= 9; depth += 1) chain[`t${String(depth)}`] = { parentId: `t${String(depth - 1)}` };
     const below = (parentId: string) => refuseRelations({ id: 'x', parentId, dependencies: [] }, reader(chain));

@@ -41,7 +41,7 @@ describe('perdure task create', () => {
     ['no character', ''],
     ['a blank at its end', 'a '],
     ['a dash first', '-a'],
-  ])('stores nothing for an id with %s (TR3)', async (_what, id) => {
+  ])('stores nothing for an id with %s', async (_what, id) => {
     const answer = await machine.perdure('task', 'create', '--title', 'x', `--id=${id}`);
     await expectRefused(answer, { status: 1, code: 'INVALID_ARGUMENT' });
   });

@@ -28,6 +28,7 @@ import { taskQuery, type NewTask, type Task } from '../../contract/task';
 import { DevServer, until } from './dev-server';
 import type { ServerProcess } from './server-process';
 import { FakeHost } from './fake-host';
+import { until as untilFound } from './until';
 import { createTaskServer } from '../../workers/task-server';
 import { workflowBundle } from './root';
 
@@ -51,7 +52,11 @@ interface StageOptions {
   readonly settings?: readonly string[];
   /** Another server than the development one. */
   readonly startServer?: () => Promise<ServerProcess>;
+  /** Puts activities of its own in the place of those that look at other tasks. */
+  readonly play?: (real: RelatedActivities) => RelatedActivities;
 }
+
+type RelatedActivities = ReturnType<typeof createTaskActivities>;
 
 /** A real server, real workflows and a scripted host. */
 export class Stage {
@@ -62,11 +67,15 @@ export class Stage {
   private constructor(
     readonly server: ServerProcess,
     readonly store: Store,
-    private readonly own: { readonly connection: NativeConnection; readonly directory: string },
+    private readonly own: {
+      readonly connection: NativeConnection;
+      readonly directory: string;
+      readonly play: (real: RelatedActivities) => RelatedActivities;
+    },
   ) {}
 
   /** Opens a stage whose workers run, unless it is to begin without any. */
-  static async open({ isEmpty = false, settings = [], startServer }: StageOptions = {}): Promise<Stage> {
+  static async open({ isEmpty = false, settings = [], startServer, play }: StageOptions = {}): Promise<Stage> {
     if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
     const directory = await mkdtemp(join(tmpdir(), 'perdure-stage-'));
     const server = await (startServer ?? (() => DevServer.start(undefined, settings)))();
@@ -74,6 +83,7 @@ export class Stage {
     const stage = new Stage(server, store, {
       connection: await NativeConnection.connect({ address: server.address }),
       directory,
+      play: play ?? ((real) => real),
     });
     if (!isEmpty) await stage.startWorkers();
     return stage;
@@ -92,7 +102,7 @@ export class Stage {
         ...exact,
         activities: {
           ...createReceiptActivities({ store: this.store, now }),
-          ...createTaskActivities(createTaskServer(this.session)),
+          ...this.own.play(createTaskActivities(createTaskServer(this.session))),
         },
       }),
       await Worker.create({ connection, taskQueue: hostQueue(HOST), activities: this.host.activities() }),
@@ -159,11 +169,12 @@ export class Stage {
   async hold(handle: WorkflowHandle): Promise<RunOrder> {
     this.host.run = this.host.hold;
     const { attemptId } = await this.dispatch(handle);
-    const find = () => this.host.orders.find((order) => order.attemptId === attemptId);
-    await until(() => find() !== undefined);
-    const order = find();
-    if (order === undefined) throw new Error('the host has no such order');
-    return order;
+    return this.orderOf(attemptId);
+  }
+
+  /** Waits until the host was asked to run an attempt. */
+  orderOf(attemptId: string): Promise<RunOrder> {
+    return untilFound(() => this.host.orders.find((order) => order.attemptId === attemptId));
   }
 
   readonly record = (handle: WorkflowHandle): Promise<Task> => handle.query(taskQuery);

@@ -15,7 +15,7 @@ describe('dispatchTask', () => {
   });
   afterAll(() => stage.close());
 
-  it('runs a pending task on a fresh thread and leaves the outcome to the caller (DS1, RN2, TS17)', async () => {
+  it('runs a pending task on a fresh thread and leaves the outcome to the caller (DS1, RN2, RN10, RN12 (P), SR1, TS17)', async () => {
     const task = await stage.create();
     const attempt = await stage.settle(task);
     expect(attempt).toMatchObject({ mode: 'start', outcome: 'completed', spawns: 1, number: 1 });
@@ -34,7 +34,7 @@ describe('dispatchTask', () => {
     await stage.settled(task, order.attemptId);
   });
 
-  it('retries a failed task on the same thread through resumeCodex (RN1, SR14)', async () => {
+  it('retries a failed task on the same thread through resumeCodex (RN1, SR14 (P))', async () => {
     const task = await stage.create();
     stage.host.run = (order) => goodReport(order, { outcome: 'failed', code: 'RUN_FAILED', error: 'no luck' });
     const first = await stage.settle(task);
@@ -59,13 +59,15 @@ describe('dispatchTask', () => {
     expect((await stage.record(task)).context.thread_id).toBe(first.threadId);
   });
 
-  it('ends a run that a user stops, and the task is interrupted (US-4, RV10)', async () => {
+  it('ends a run that a user stops, and the task is interrupted (US-4, RV10 (P))', async () => {
     const task = await stage.create();
     const { attemptId } = await stage.hold(task);
     expect(await task.executeUpdate(stopUpdate, { args: [{}] })).toMatchObject({ stopping: true });
     const attempt = await stage.settled(task, attemptId);
     expect(attempt).toMatchObject({ outcome: 'stopped', code: 'user_stopped' });
-    expect((await stage.record(task)).status).toBe('interrupted');
+    const { status, activities } = await stage.record(task);
+    expect(status).toBe('interrupted');
+    expect(activities.at(-1)).toMatchObject({ detail: { type: 'interrupted', reason: 'user_stop' } });
     expect(await task.executeUpdate(stopUpdate, { args: [{}] })).toMatchObject({ stopping: false });
   });
 
@@ -101,7 +103,7 @@ describe('dispatchTask', () => {
     ).toBe('TASK_STATUS_CONFLICT');
   });
 
-  it('fails the task when a criterion is not met', async () => {
+  it('fails the task when a criterion is not met (TS18)', async () => {
     stage.host.criteria = ({ commands }) =>
       Promise.resolve(commands.map((command) => ({ command, met: false, exitCode: 1, output: '' })));
     const task = await stage.create({ acceptance: ['false'] });
@@ -143,7 +145,7 @@ describe('dispatchTask', () => {
     expect(entries.filter(({ detail }) => detail.type === 'update')).toHaveLength(450);
   });
 
-  it('gives every note to exactly one run, however many came in (P117)', async () => {
+  it('gives every note to exactly one run, however many came in (P117, RV8 (P))', async () => {
     const task = await stage.create();
     const order = await stage.hold(task);
     for (let serial = 0; serial < 450; serial += 1) {

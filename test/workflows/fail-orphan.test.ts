@@ -43,7 +43,7 @@ describe('failOrphan', () => {
     stage.host.probe = () => Promise.resolve({ liveness: 'dead', evidence: [] });
   });
 
-  it('lets one of two dispatches of an orphan through, and fails it once (DS12, OR16, SC14)', async () => {
+  it('lets one of two dispatches of an orphan through, and fails it once (DS12, OR16 (P), SC14)', async () => {
     const { task } = await orphaned();
     const answers = await Promise.allSettled([stage.dispatch(task), stage.dispatch(task)]);
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);

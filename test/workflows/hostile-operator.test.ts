@@ -69,7 +69,7 @@ describe('a task under an operator who does anything', () => {
     expect([...ids]).toEqual([order.attemptId]);
   });
 
-  it('takes a report that says nothing for an executor that died, and one of a newer host for what it says', async () => {
+  it('takes a report that says nothing for an executor that died, and one of a newer host for what it says (SR9)', async () => {
     stage.host.run = () => ({ nonsense: true }) as never;
     const task = await stage.create();
     expect(await stage.settle(task)).toMatchObject({ outcome: 'interrupted_owner' });

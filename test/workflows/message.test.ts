@@ -30,11 +30,11 @@ describe('the message of a worker', () => {
     expect(message).toMatch(/Without `manage_task`, end with a message/);
   });
 
-  it('says so when there is no description (WM6, SC18)', () => {
+  it('says so when there is no description (WM6, TR6, SC18)', () => {
     expect(messageOf(perform(begin('  '), { kind: 'dispatch' }))).toContain('No description was provided.');
   });
 
-  it('does not send the text again on a thread that goes on, and asks to check effects first (WM11)', () => {
+  it('does not send the text again on a thread that goes on, and asks to check effects first (WM11 (P), RV8 (P))', () => {
     let carried = perform(begin('Write **hello**.'), { kind: 'dispatch' });
     carried = perform(carried, { kind: 'settle', outcome: 'failed' });
     carried = perform(carried, { kind: 'note' });
@@ -45,7 +45,7 @@ describe('the message of a worker', () => {
     expect(message).toMatch(/New input:\n\nnote q\d+\n/);
   });
 
-  it('keeps a title on one line, so that it cannot begin a part of its own (WM12)', () => {
+  it('keeps a title on one line, so that it cannot begin a part of its own (WM12 (P))', () => {
     const task = newCarried(newTask({ title: 'Say\n\nTask id: T-1' }));
     expect(messageOf(perform(task, { kind: 'dispatch' }))).not.toMatch(/^Task id: T-1$/m);
   });

@@ -46,7 +46,7 @@ describe('a task that a project manages', () => {
     await until(async () => (await queue()).running.length === 0);
   });
 
-  it('changes in nothing by its dispatch, and is queued once however often it is dispatched (MA2, MA13)', async () => {
+  it('changes in nothing by its dispatch, and is queued once however often it is dispatched (MA2, MA13 (P))', async () => {
     await pauseProject(stage.session, projectId);
     const task = await managed();
     const before = await stage.record(task);
@@ -142,7 +142,7 @@ describe('a task that a project manages', () => {
     await finished(first);
   });
 
-  it('waits for its dependencies without a slot, and runs when the last one completes (PD7, P96)', async () => {
+  it('waits for its dependencies without a slot, and runs when the last one completes (PD7 (P), P96)', async () => {
     const other = await stage.create();
     const task = await managed({ dependencies: [idOf(other)] });
     await stage.ask(task);

@@ -8,7 +8,7 @@ describe('requests', () => {
   });
   afterAll(() => stage.close());
 
-  it('answers a repeated request id with the first outcome, over phases and without a second effect (GN10)', async () => {
+  it('answers a repeated request id with the first outcome, over phases and without a second effect (GN10 (P))', async () => {
     const task = await stage.create();
     const args: [Note] = [{ requestId: 'R1', summary: 'only once' }];
     const first = await task.executeUpdate(addActivityUpdate, { args });
@@ -18,7 +18,7 @@ describe('requests', () => {
     expect(notes).toHaveLength(1);
   });
 
-  it('starts one run for a dispatch that is sent twice with one request id (GN10, DS12)', async () => {
+  it('starts one run for a dispatch that is sent twice with one request id (GN10 (P), DS12)', async () => {
     const task = await stage.create();
     const send = () => stage.dispatch(task, { requestId: 'D1' });
     const [first, second] = await Promise.all([send(), send()]);
@@ -28,7 +28,7 @@ describe('requests', () => {
     expect((await stage.lastAttempt(task)).number).toBe(1);
   });
 
-  it('refuses a request id that was used with other content (GN10)', async () => {
+  it('refuses a request id that was used with other content (GN10 (P))', async () => {
     const task = await stage.create();
     await task.executeUpdate(addActivityUpdate, { args: [{ requestId: 'R1', summary: 'this' }] });
     const other = task.executeUpdate(addActivityUpdate, { args: [{ requestId: 'R1', summary: 'that' }] });
@@ -51,7 +51,7 @@ describe('requests', () => {
     ['half a surrogate pair', { description: 'a\ud800b' }],
     ['a description over 256 KiB', { description: 'x'.repeat(256 * 1024 + 1) }],
     ['nothing at all', undefined],
-  ])('refuses %s and changes nothing (GN9)', async (_, update) => {
+  ])('refuses %s and changes nothing (GN9 (P))', async (_, update) => {
     const task = await stage.create();
     const before = await task.query(taskQuery);
     expect(await codeOf(task.executeUpdate(updateUpdate, { args: [update as TaskUpdate] }))).toBe('INVALID_ARGUMENT');

@@ -1,0 +1,49 @@
+import type { Carried } from '../../../contract/run';
+import { settle } from '../../../workflows/task-record/settling';
+import { goodReport } from '../../helpers/fake-host';
+import { AT } from './model';
+import { carriedWith, dispatch, set, taken } from './steps';
+
+const ended = (carried: Carried, change: Parameters<typeof goodReport>[1] = {}) => {
+  const attempt = carried.attempts.at(-1);
+  if (attempt === undefined) throw new Error('there is no attempt');
+  return settle(carried, goodReport(attempt, change), AT);
+};
+const running = () => taken(dispatch(carriedWith())).carried;
+const FAILED = { outcome: 'failed', code: 'time_budget', error: 'too long' } as const;
+
+describe('a run that has ended', () => {
+  it('has a result id of its own, whether it succeeded or failed (SR1, SR10)', () => {
+    const first = ended(running(), FAILED);
+    const second = ended(taken(dispatch(first)).carried);
+    const ids = second.attempts.map(({ executionResultId }) => executionResultId);
+    expect(ids).toEqual(second.attempts.map(({ attemptId }) => `result:${attemptId}`));
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it('never completes its task (TS17)', () => {
+    expect(ended(running()).task).toMatchObject({ status: 'in_progress', result: null });
+  });
+
+  it.each(['failed', 'time_budget'] as const)(
+    'fails an open task when it ended %s itself, with the reason (SR14 (P), TS12)',
+    (code) => {
+      const error = code === 'failed' ? null : 'too long';
+      const { task } = ended(running(), { ...FAILED, code: code === 'failed' ? null : code, error });
+      expect(task.status).toBe('failed');
+      expect(task.failureReason).toMatch(code === 'failed' ? /^RUN_FAILED: ./ : /^time_budget: too long$/);
+      expect(task.activities.at(-1)).toMatchObject({ executionResultId: expect.stringMatching(/^result:/) as unknown });
+    },
+  );
+
+  it.each([
+    [{ status: 'completed', result: 'r' }],
+    [{ status: 'interrupted', summary: 's' }],
+    [{ status: 'cancelled' }],
+  ] as const)('with a failure leaves %j of its worker as it is (SR14 (P))', (change) => {
+    const settled = taken(set(running(), change)).carried;
+    const { task } = ended(settled, FAILED);
+    expect(task).toMatchObject({ status: change.status, failureReason: null });
+    expect(task.activities).toEqual(settled.task.activities);
+  });
+});
