@@ -19,7 +19,7 @@ import {
 } from '../contract/run';
 import { newTaskSchema, type NewTask, type Task } from '../contract/task';
 import { cutUtf8 } from '../contract/text';
-import { outcomeOf, refuse } from './outcome';
+import { outcomeOf, refuse, RefusedError, toFailure } from './outcome';
 import { findCodex } from './provider-check';
 import { checkNewRelations } from './relations';
 import { sendUpdate } from './send-update';
@@ -67,17 +67,33 @@ export async function createTask(session: Session, draft: TaskDraft): Promise<Ou
   return outcomeOf(async () => {
     const { auto = false, ...content } = draft;
     const { newTask, warnings } = await prepareTask(session, content);
-    const task = newTaskRecord(newTask);
-    if (auto && task.dependencies.length === 0) {
-      refuse('INVALID_ARGUMENT', 'a task that depends on nothing cannot start by itself', {
-        hint: 'Name what it waits for with --depends-on, or dispatch it.',
-      });
-    }
-    const awaiting = auto ? { ...dispatchOrder(session, newTask.ownerId, {}), whenReady: true } : undefined;
-    await checkNewRelations(session, newTask);
-    await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask, awaiting } });
-    return { task, ...(warnings.length > 0 && { warnings }) };
+    return warned(warnings, () => storeTask(session, newTask, auto));
   });
+}
+
+async function storeTask(session: Session, newTask: NewTask, auto: boolean): Promise<CreatedTask> {
+  const task = newTaskRecord(newTask);
+  if (auto && task.dependencies.length === 0) {
+    refuse('INVALID_ARGUMENT', 'a task that depends on nothing cannot start by itself', {
+      hint: 'Name what it waits for with --depends-on, or dispatch it.',
+    });
+  }
+  const awaiting = auto ? { ...dispatchOrder(session, newTask.ownerId, {}), whenReady: true } : undefined;
+  await checkNewRelations(session, newTask);
+  await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask, awaiting } });
+  return { task };
+}
+
+/** Gives the warnings of a preparation with the answer, and with a refusal that follows as well (GN6). */
+async function warned<T extends object>(warnings: string[], work: () => Promise<T>): Promise<T> {
+  if (warnings.length === 0) return work();
+  try {
+    return { ...(await work()), warnings };
+  } catch (error) {
+    const known = toFailure(error);
+    if (known === undefined) throw error;
+    throw new RefusedError({ ...known, warnings });
+  }
 }
 
 /** A dispatch that was accepted: a run, or a place in a project's queue, or a wait for dependencies. */
@@ -89,20 +105,22 @@ export type Accepted = (
 export async function runTask(session: Session, draft: TaskDraft, settings: RunSettings): Promise<Outcome<Accepted>> {
   return outcomeOf(async (): Promise<Accepted> => {
     const { auto: whenReady, ...content } = draft;
-    const { newTask, warnings: found } = await prepareTask(session, content);
-    const warnings = found.length > 0 ? { warnings: found } : {};
-    const dispatch = dispatchOrder(session, newTask.ownerId, { ...settings, ...(whenReady === true && { whenReady }) });
-    findCodex(session.env);
-    const isAlone = !hasRelations(newTask) && projectOf(newTask) === null;
-    if (!isAlone) return { ...(await runRelated(session, newTask, dispatch)), ...warnings };
-    const attemptId = randomUUID();
-    await startPhase(session, {
-      type: WORKFLOW.dispatchTask,
-      newTask,
-      input: { create: newTask, dispatch, attemptId },
-    });
-    return { taskId: newTask.id, attemptId, mode: 'start', ...warnings };
+    const { newTask, warnings } = await prepareTask(session, content);
+    const run = { ...settings, ...(whenReady === true && { whenReady }) };
+    return warned<Accepted>(warnings, () => runNewTask(session, newTask, run));
   });
+}
+
+type PreparedTask = Awaited<ReturnType<typeof prepareTask>>['newTask'];
+
+async function runNewTask(session: Session, newTask: PreparedTask, settings: RunSettings): Promise<Accepted> {
+  const dispatch = dispatchOrder(session, newTask.ownerId, settings);
+  findCodex(session.env);
+  const isAlone = !hasRelations(newTask) && projectOf(newTask) === null;
+  if (!isAlone) return runRelated(session, newTask, dispatch);
+  const attemptId = randomUUID();
+  await startPhase(session, { type: WORKFLOW.dispatchTask, newTask, input: { create: newTask, dispatch, attemptId } });
+  return { taskId: newTask.id, attemptId, mode: 'start' };
 }
 
 /** A task with relations or a project is created first: its dispatch looks at the others. */

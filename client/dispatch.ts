@@ -22,8 +22,11 @@ export async function dispatchTask(session: Session, request: DispatchRequest): 
   const { taskId, agentId = DEFAULT_AGENT, ...settings } = request;
   return outcomeOf(async () => {
     const order = dispatchOrder(session, agentId, settings);
-    const { typedSearchAttributes } = await describeTask(session, taskId);
-    const hostId = typedSearchAttributes.get(SEARCH_ATTRIBUTE.host);
+    // A look that fails is no refusal: the dispatch itself says what is wrong (DS9).
+    const hostId = await describeTask(session, taskId).then(
+      ({ typedSearchAttributes }) => typedSearchAttributes.get(SEARCH_ATTRIBUTE.host),
+      () => undefined,
+    );
     if (hostId === session.home.hostId) findCodex(session.env);
     // A run that nobody may take up is worth a word, and no wait of its own.
     const [{ success: _, ...answer }, warnings] = await Promise.all([

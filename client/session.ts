@@ -8,7 +8,7 @@ import { invalidArgument } from '../contract/failures';
 import { connect, resolveConnection, type ConnectionPlan } from './connection';
 import { openHome, type Home } from './home';
 import { outcomeOf, refuse } from './outcome';
-import { GRPC, grpcStatus } from './temporal-failure';
+import { GRPC, grpcStatus, isTaskFailure } from './temporal-failure';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -79,9 +79,6 @@ export async function call<T>(session: Session, work: (client: Client) => Promis
   return client.connection.withDeadline(Date.now() + CALL_MS, () => work(client));
 }
 
-/** What a server says of a request that came in as a phase ended. */
-const UNLUCKY = /unexpected workflow task failure/i;
-
 /** Asks a worker through the server, with a deadline: silence is WORKER_SILENT, not a lost server. */
 export async function ask<T>(session: Session, ms: number, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await session.client();
@@ -91,14 +88,7 @@ export async function ask<T>(session: Session, ms: number, work: (client: Client
     const status = grpcStatus(error);
     const isLate = status?.code === GRPC.deadlineExceeded || status?.code === GRPC.cancelled;
     if (isLate) refuse('WORKER_SILENT', 'no worker answered in time');
-    // A phase that ended as the request came in: it is sent again.
-    if (status !== undefined && UNLUCKY.test(status.details)) {
-      refuse('TEMPORAL_REFUSED', 'the task changed its phase before the request was answered', {
-        hint: 'Send the request again.',
-        retryable: true,
-      });
-    }
-    if (status?.code === GRPC.failedPrecondition) {
+    if (status?.code === GRPC.failedPrecondition && !isTaskFailure(status)) {
       refuse('WORKER_SILENT', `no worker can answer for this task (${status.details})`);
     }
     throw error;

@@ -64,7 +64,12 @@ const lostInPhaseChange = (): Failure =>
     retryable: true,
   });
 
+/** Whether a workflow task failed under a request, as one does that ends a phase while something comes in; all of it is tried again. */
+export const isTaskFailure = ({ code, details }: { code: number; details: string }): boolean =>
+  code === GRPC.failedPrecondition && /unexpected workflow task failure/i.test(details);
+
 function fromGrpc({ code, details }: { code: number; details: string }): Failure {
+  if (isTaskFailure({ code, details })) return lostInPhaseChange();
   const said = details === '' ? 'it gave no reason' : details;
   switch (code) {
     case GRPC.unavailable:

@@ -1,5 +1,14 @@
+import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
-import { decideSchema, decideUpdate, reopenSchema, reopenUpdate, type Decide, type Reopen } from '../contract/run';
+import {
+  decideSchema,
+  decideUpdate,
+  reopenSchema,
+  reopenUpdate,
+  RUN_ACTOR,
+  type Decide,
+  type Reopen,
+} from '../contract/run';
 import {
   addActivityUpdate,
   noteSchema,
@@ -32,6 +41,12 @@ export async function noteTask(session: Session, taskId: string, note: Note): Pr
   }, taskId);
 }
 
+/** The run that claims a task from inside of itself, so that a dispatch finds it alive (TS4, DS15). */
+function claimant({ actor }: Session, { status }: StatusChange): { runId?: string } {
+  const run = z.uuid().safeParse(actor.slice(RUN_ACTOR.length));
+  return status === 'in_progress' && actor.startsWith(RUN_ACTOR) && run.success ? { runId: run.data } : {};
+}
+
 /** Records an outcome or another change of status. */
 export async function setTaskStatus(
   session: Session,
@@ -39,7 +54,7 @@ export async function setTaskStatus(
   change: StatusChange,
 ): Promise<Outcome<TaskAnswer>> {
   return outcomeOf(async () => {
-    const request = statusChangeSchema.parse({ actor: session.actor, ...change });
+    const request = statusChangeSchema.parse({ actor: session.actor, ...claimant(session, change), ...change });
     return sendUpdate(session, taskId, { definition: setStatusUpdate, request });
   }, taskId);
 }

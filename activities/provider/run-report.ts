@@ -53,6 +53,9 @@ function warningsOf(output: OutputFollower, facts: RunFacts, verdict: Verdict): 
   const counted = (count: number, sentence: string): string[] => (count > 0 ? [`${String(count)} ${sentence}`] : []);
   return [
     ...facts.warnings,
+    ...(Buffer.byteLength(output.events.lastMessage ?? '') > OBSERVATION_BYTES
+      ? ['the observation was longer than the record keeps; the whole of it is with the run']
+      : []),
     ...counted(events.sandboxFailures, 'commands failed because the sandbox could not start (sandbox unavailable)'),
     ...counted(oversized, 'lines of the output were longer than the limit and were dropped'),
     ...counted(events.unreadable, 'lines of the output were no readable events'),

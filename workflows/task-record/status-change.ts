@@ -20,7 +20,8 @@ const toPending: Rule = (task) => (task.status === 'pending' ? null : refuseTran
 
 /** A person or a run claims the task without a dispatch; a run binds its own thread (TS4, TS19, TS23). */
 const toInProgress: Rule = (task, { runId, threadId }, isRunning) => {
-  if (task.status === 'in_progress' && isRunning) return null;
+  const isSame = isRunning || (runId !== undefined && runId === task.context.run_id);
+  if (task.status === 'in_progress' && isSame) return null;
   if (isTerminal(task.status)) {
     return { ...refuseTransition(task, 'in_progress'), hint: 'Dispatch it: that reopens and runs it.' };
   }

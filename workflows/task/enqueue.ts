@@ -14,7 +14,12 @@ const { enqueueTask } = proxyActivities<ProjectActivities>({
   taskQueue: ORCHESTRATOR_QUEUE,
   startToCloseTimeout: '10 seconds',
   scheduleToCloseTimeout: '30 seconds',
-  retry: { initialInterval: '200 milliseconds', maximumInterval: '5 seconds' },
+  // A full queue is an answer: the caller hears it at once.
+  retry: {
+    initialInterval: '200 milliseconds',
+    maximumInterval: '5 seconds',
+    nonRetryableErrorTypes: ['PROJECT_FULL'],
+  },
 });
 
 /** Hands a managed task to its project's queue; nothing of the task changes (MA2). */

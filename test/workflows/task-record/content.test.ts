@@ -1,8 +1,7 @@
 import { taskStatus, taskUpdateSchema, type TaskUpdate } from '../../../contract/task';
 import { addActivity, updateTask } from '../../../workflows/task-record/commands';
 import type { Carried } from '../../../contract/run';
-import { AT } from './model';
-import { carriedWith, set, taken } from './steps';
+import { AT, carriedWith, set, taken } from './steps';
 
 const CONTENT: TaskUpdate = {
   title: 'Say good-bye',

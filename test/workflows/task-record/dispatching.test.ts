@@ -2,8 +2,7 @@ import { taskStatus, type Task } from '../../../contract/task';
 import { settle, notOrphaned } from '../../../workflows/task-record/settling';
 import { notDispatchable } from '../../../workflows/task-record/dispatching';
 import { goodReport } from '../../helpers/fake-host';
-import { AT } from './model';
-import { carriedWith, dispatch, taken, THREAD } from './steps';
+import { AT, carriedWith, dispatch, taken, THREAD } from './steps';
 
 const begun = (change: Partial<Task>) => {
   const { carried, answer } = taken(dispatch(carriedWith(change)));

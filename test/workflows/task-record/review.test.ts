@@ -1,7 +1,6 @@
 import { decideSchema, type Carried, type Decide } from '../../../contract/run';
 import { decide } from '../../../workflows/task-record/decisions';
-import { AT } from './model';
-import { carriedWith, set, taken } from './steps';
+import { AT, carriedWith, set, taken } from './steps';
 
 const judge = (carried: Carried, decision: Decide) => decide(carried, decideSchema.parse(decision), AT);
 const proposed = () =>

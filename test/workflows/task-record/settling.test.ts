@@ -1,8 +1,7 @@
 import type { Carried } from '../../../contract/run';
 import { settle } from '../../../workflows/task-record/settling';
 import { goodReport } from '../../helpers/fake-host';
-import { AT } from './model';
-import { carriedWith, dispatch, set, taken } from './steps';
+import { AT, carriedWith, dispatch, set, taken } from './steps';
 
 const ended = (carried: Carried, change: Parameters<typeof goodReport>[1] = {}) => {
   const attempt = carried.attempts.at(-1);

@@ -7,7 +7,10 @@ import { dispatchTask } from '../../../workflows/task-record/dispatching';
 import { setStatus } from '../../../workflows/task-record/status-change';
 import { isRefusal, type Step } from '../../../workflows/task-record/transitions';
 import { newTask } from '../../helpers/stage';
-import { AT } from './model';
+import { at } from './story';
+
+/** When all of it happens. */
+export const AT = at(0);
 
 export const THREAD = '0199aaaa-bbbb-7ccc-8ddd-000000000001';
 
