@@ -69,7 +69,8 @@ async function judgeClaim(task: OrphanInput['task'], { at, actor, hostId, runId,
 /** An attempt that no host has. */
 const NO_RUN = '00000000-0000-8000-8000-000000000000';
 
-async function findHolder(task: OrphanInput['task'], threadId: string): Promise<Verdict | null> {
+/** Looks for whoever runs on a thread: null when nobody does, unknown when that cannot be found out. */
+export async function findHolder(task: OrphanInput['task'], threadId: string): Promise<Verdict | null> {
   const { findThreadHolder } = proxyActivities<OrphanActivities>({
     taskQueue: ORCHESTRATOR_QUEUE,
     scheduleToCloseTimeout: '30 seconds',

@@ -3,7 +3,7 @@ import type { PhaseInput } from '../contract/new-task';
 import { registerHandlers } from './task-record/handlers';
 import { goOn } from './task-record/phase';
 import { now, openRecord } from './task-record/record';
-import { reopenTask as reopen } from './task-record/dispatching';
+import { reopenTask as reopen } from './task-record/reopening';
 
 /**
  * A terminal task being brought back: the earlier outcome is kept in an activity, its fields are cleared, the thread is

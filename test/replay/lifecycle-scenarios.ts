@@ -139,4 +139,16 @@ export const lifecycle: readonly Scenario[] = [
     await stage.settled(task, order.attemptId);
     return task;
   }),
+  scenario('refused-for-a-busy-thread', ['task'], async (stage) => {
+    const holder = await stage.create();
+    const { threadId } = await stage.settle(holder);
+    const order = await stage.hold(holder);
+    const task = await stage.create({ context: { thread_id: threadId } });
+    await set(task, { status: 'in_progress' });
+    await set(task, { status: 'interrupted', summary: 'wait' });
+    if ((await codeOf(stage.ask(task))) !== 'THREAD_BUSY') throw new Error('the thread was free');
+    stage.host.release(order);
+    await stage.settled(holder, order.attemptId);
+    return task;
+  }),
 ];

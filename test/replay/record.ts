@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { WORKFLOW } from '../../contract/names';
+import { RULES } from '../../contract/run';
 import { temporalBinary } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { root } from '../helpers/root';
@@ -51,7 +52,8 @@ async function record(stage: Stage, { name, workflows, play }: Scenario): Promis
     if (runs.length === 0) throw new Error(`${name} ran no ${workflow}`);
     await mkdir(join(folder, workflow), { recursive: true });
     for (const [index, run] of runs.entries()) {
-      const suffix = index === 0 ? '' : `-${String(index + 1)}`;
+      // Histories of earlier rules stay beside: open runs play by them.
+      const suffix = `${index === 0 ? '' : `-${String(index + 1)}`}.rules-${String(RULES)}`;
       await writeFile(join(folder, workflow, `${name}${suffix}.json`), await historyOf(run, stage.server.address));
     }
   }

@@ -31,7 +31,7 @@ async function failedOnce(stage: Stage): Promise<WorkflowHandle> {
 export const scenarios: readonly Scenario[] = [
   scenario('dispatched-and-settled', ['task', 'dispatchTask'], async (stage) => {
     const task = await stage.create({ description: 'Say hello', metadata: { projectId: 'P1' } });
-    await stage.settle(task);
+    await stage.settle(task, { managedBy: 'P1' });
     await task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'hello' }] });
     return task;
   }),
@@ -75,7 +75,7 @@ export const scenarios: readonly Scenario[] = [
     await stage.settled(task, attemptId);
     return task;
   }),
-  scenario('rolled-over-in-mid-run-by-updates', ['dispatchTask'], async (stage) => {
+  scenario('rolled-over-in-mid-run', ['dispatchTask'], async (stage) => {
     const task = await stage.create();
     const order = await stage.hold(task);
     for (let serial = 0; serial < 410; serial += 1) {

@@ -55,7 +55,7 @@ describe('a run', () => {
     expect(stage.host.orders.filter(({ task: { taskId } }) => taskId === idOf(task))).toEqual([]);
   });
 
-  it('never shares a thread with another one (DS11)', async () => {
+  it('never shares a thread with another one, and claims nothing for it (DS11, RN13 (P))', async () => {
     const holder = await stage.create();
     const { threadId } = await stage.settle(holder);
     const order = await stage.hold(holder);
@@ -64,8 +64,10 @@ describe('a run', () => {
     await set(idOf(other), { status: 'interrupted', summary: 's' });
     await updateTask(callerOf(stage), idOf(other), { context: { thread_id: threadId } });
     stage.host.probe = () => Promise.resolve({ liveness: 'dead', evidence: [] });
+    const before = await stage.record(other);
     const answer = await runToEnd(callerOf(stage), idOf(other));
     expect(answer).toMatchObject({ success: false, code: 'THREAD_BUSY', retryable: true });
+    expect(await stage.record(other)).toEqual(before);
     expect(stage.host.orders.filter((each) => each.task.taskId === idOf(other))).toEqual([]);
     stage.host.release(order);
     expect(await stage.settled(holder, order.attemptId)).toMatchObject({ outcome: 'completed', threadId });

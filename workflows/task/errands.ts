@@ -1,25 +1,26 @@
 import {
+  ActivityFailure,
   ApplicationFailure,
-  CancellationScope,
-  condition,
   getExternalWorkflowHandle,
-  isCancellation,
   proxyActivities,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TaskActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE, taskWorkflowId, type TaskKey } from '../../contract/names';
 import { dependantAddedSignal, dependencyCompletedSignal, refuseDependencies } from '../../contract/relation';
+import { bounded } from '../../contract/text';
 import { dropAwaiting } from '../task-record/dispatching';
 import type { PhaseRules } from '../task-record/handlers';
 import { now, type TaskRecord } from '../task-record/record';
 import { readRelationsAtLast } from '../task-record/relations';
+import { append } from '../task-record/transitions';
 
-/** Not waited for by any caller: tried until it works, or until the task leaves its rest and takes it along. */
+/** Bounded, because a request that ends the rest of the task waits for it. */
 const { cancelChildren } = proxyActivities<TaskActivities>({
   taskQueue: ORCHESTRATOR_QUEUE,
-  startToCloseTimeout: '5 minutes',
-  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+  scheduleToCloseTimeout: '1 minute',
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '500 milliseconds', maximumInterval: '10 seconds' },
 });
 
 type Errand = () => Promise<void>;
@@ -47,20 +48,19 @@ async function tellDependants(record: TaskRecord): Promise<void> {
   }));
 }
 
-/** Cancels the children of a cancelled task (PD13). */
+/** Cancels the children of a cancelled task (PD13); what keeps it from that is in the record, for a person to do. */
 async function tellChildren(record: TaskRecord): Promise<void> {
   const { tenantId, id: taskId } = record.carried.task;
-  const scope = new CancellationScope();
-  void condition(() => record.carried.intent !== null).then(() => {
-    scope.cancel();
-  });
-  try {
-    await scope.run(() => cancelChildren({ task: { tenantId, taskId }, actor: 'perdure' }));
-  } catch (error) {
-    if (isCancellation(error)) return;
-    throw error;
-  }
+  const trouble = await cancelChildren({ task: { tenantId, taskId }, actor: 'perdure' }).then(() => null, troubleOf);
   record.conclude((carried) => ({ ...carried, owesCancel: false }));
+  if (trouble === null) return;
+  const entry = { at: now(), actor: 'perdure', summary: `its parts were not cancelled: ${trouble}` };
+  record.commit((carried) => append(carried, { ...entry, detail: { type: 'children' } }));
+}
+
+function troubleOf(error: unknown): string {
+  if (!(error instanceof ActivityFailure)) throw error;
+  return bounded(error.cause?.message ?? error.message, 500);
 }
 
 /**

@@ -1,19 +1,21 @@
 import { currentUpdateInfo, uuid4, workflowInfo } from '@temporalio/workflow';
+import { failure } from '../../contract/failures';
 import { hasRelations, NO_RELATIONS, refuseDependencies } from '../../contract/relation';
 import type { DispatchAnswer } from '../../contract/run';
+import { findHolder } from '../fail-orphan';
 import { attemptIdFor } from '../task-record/attempt-id';
 import {
-  acceptReopen,
   awaitDependencies,
   dispatchTask,
   isForQueue,
   managerOf,
   notDispatchable,
   refuseDispatch,
-  refuseReopen,
+  threadToKeep,
   type Dispatch,
   type ReopenRequest,
 } from '../task-record/dispatching';
+import { acceptReopen, refuseReopen } from '../task-record/reopening';
 import type { PhaseRules } from '../task-record/handlers';
 import { now, type TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
@@ -89,7 +91,17 @@ async function start(record: TaskRecord, dispatch: Dispatch, attemptId: string):
   const relations = hasRelations(record.carried.task) ? await readRelations(record) : NO_RELATIONS;
   const isWaiting = dispatch.whenReady === true && refuseDependencies(record.carried.task.id, relations) !== null;
   if (isWaiting) return record.perform((carried) => awaitDependencies(carried, dispatch, { relations, at: now() }));
+  const threadId = record.carried.version === 1 ? null : threadToKeep(record.carried.task, dispatch);
+  if (threadId !== null) await refuseBusyThread(record, threadId);
   return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId, at: now(), relations }));
+}
+
+/** A thread that somebody else runs on refuses the dispatch before anything is claimed (RN13). */
+async function refuseBusyThread({ carried }: TaskRecord, threadId: string): Promise<void> {
+  const { tenantId, id: taskId } = carried.task;
+  const holder = await findHolder({ tenantId, taskId }, threadId);
+  if (holder?.liveness !== 'alive') return;
+  refuse(failure('THREAD_BUSY', `thread ${threadId} is in use: ${holder.evidence.join('; ')}`, { taskId }));
 }
 
 async function acceptReopening(record: TaskRecord, reopen: ReopenRequest): Promise<ReopenAnswer> {

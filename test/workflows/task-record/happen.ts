@@ -1,5 +1,5 @@
 import { carriedSchema, type Carried } from '../../../contract/run';
-import { reopenTask } from '../../../workflows/task-record/dispatching';
+import { reopenTask } from '../../../workflows/task-record/reopening';
 import { amendAttempt, concludeByCriteria, failOrphaned, settle } from '../../../workflows/task-record/settling';
 import { isSettling } from '../../../workflows/task-record/view';
 import { goodReport } from '../../helpers/fake-host';

@@ -1,6 +1,6 @@
 import { reopenSchema, type Carried, type Reopen } from '../../../contract/run';
 import { taskStatus, type Task } from '../../../contract/task';
-import { acceptReopen, reopenTask } from '../../../workflows/task-record/dispatching';
+import { acceptReopen, reopenTask } from '../../../workflows/task-record/reopening';
 import { AT, carriedWith, taken, THREAD } from './steps';
 
 const OTHER = '0199aaaa-bbbb-7ccc-8ddd-000000000002';
