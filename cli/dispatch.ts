@@ -45,7 +45,8 @@ function dispatchOf(options: DispatchOptions) {
   return {
     ...settingsOf(options),
     ...(agent !== undefined && { agentId: agent }),
-    ...(auto === true && { whenReady: true }),
+    // Nobody waits for it: its outcome is recorded by the acceptance criteria.
+    ...(auto === true && { whenReady: true, completion: 'criteria' as const }),
     ...(replaceThread === true && { replaceThread }),
   };
 }

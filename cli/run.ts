@@ -29,6 +29,7 @@ export function runCommand(): Command {
       work: async (session) => {
         const { runTask } = await import('../client/index.js');
         const accepted = await runTask(session, draft, settings);
+        // Its turn comes later: a queue or a dependency decides when, and nobody waits here.
         if (!accepted.success || !('attemptId' in accepted)) return accepted;
         return waitForRun(session, accepted, options.json === true);
       },

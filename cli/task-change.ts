@@ -25,12 +25,15 @@ export function updateCommand(): Command {
     .option('--agent <id>', 'agent that owns the task')
     .option('--parent <id>', 'task that this one is a part of')
     .option('--depends-on <id>', 'task that this one needs; repeatable, replaces the list', collect)
+    .option('--no-depends-on', 'it needs no other task any more')
     .option('--meta <key=value>', 'free data; repeatable, replaces all of it', pair)
+    .option('--no-meta', 'no free data any more')
     .addOption(new Option('--priority <level>', 'how urgent').choices(['low', 'medium', 'high']))
     .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
     .option('--no-require-review', 'no review')
     .option('--accept <command>', 'command that must exit 0; repeatable, replaces the list', collect)
+    .option('--no-accept', 'no acceptance commands any more')
     .option('--json', 'one JSON document on stdout')
     .action(async (id: string, options: UpdateOptions) => {
       const changes = await changesOf(options);

@@ -9,12 +9,13 @@ const SANDBOXES = ['read-only', 'workspace-write', 'danger-full-access'] as cons
 export interface ContentOptions {
   readonly description?: string;
   readonly parent?: string;
-  readonly dependsOn?: string[];
-  readonly meta?: Record<string, string>;
+  /** False: none any more. */
+  readonly dependsOn?: string[] | false;
+  readonly meta?: Record<string, string> | false;
   readonly priority?: (typeof PRIORITIES)[number];
   readonly due?: string;
   readonly requireReview?: boolean;
-  readonly accept?: string[];
+  readonly accept?: string[] | false;
 }
 
 /** Values of the flags that describe a new task. */
@@ -81,12 +82,12 @@ export async function contentOf(options: ContentOptions) {
   return {
     ...(description !== undefined && { description }),
     ...(parent !== undefined && { parentId: parent }),
-    ...(dependsOn !== undefined && { dependencies: dependsOn }),
-    ...(meta !== undefined && { metadata: meta }),
+    ...(dependsOn !== undefined && { dependencies: dependsOn === false ? [] : dependsOn }),
+    ...(meta !== undefined && { metadata: meta === false ? {} : meta }),
     ...(priority !== undefined && { priority }),
     ...(due !== undefined && { dueDate: due }),
     ...(requireReview !== undefined && { requireReview }),
-    ...(accept !== undefined && { acceptance: accept }),
+    ...(accept !== undefined && { acceptance: accept === false ? [] : accept }),
   };
 }
 

@@ -71,6 +71,9 @@ export async function createTask(session: Session, draft: TaskDraft): Promise<Ou
   });
 }
 
+/** A run that begins by itself has no caller: the engine records its outcome, so that a chain of tasks goes on. */
+export const BY_ITSELF = { whenReady: true, completion: 'criteria' } as const;
+
 async function storeTask(session: Session, newTask: NewTask, auto: boolean): Promise<CreatedTask> {
   const task = newTaskRecord(newTask);
   if (auto && task.dependencies.length === 0) {
@@ -78,7 +81,7 @@ async function storeTask(session: Session, newTask: NewTask, auto: boolean): Pro
       hint: 'Name what it waits for with --depends-on, or dispatch it.',
     });
   }
-  const awaiting = auto ? { ...dispatchOrder(session, newTask.ownerId, {}), whenReady: true } : undefined;
+  const awaiting = auto ? dispatchOrder(session, newTask.ownerId, BY_ITSELF) : undefined;
   await checkNewRelations(session, newTask);
   await startPhase(session, { type: WORKFLOW.task, newTask, input: { create: newTask, awaiting } });
   return { task };

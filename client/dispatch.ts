@@ -4,7 +4,7 @@ import { SEARCH_ATTRIBUTE } from '../contract/names';
 import { dispatchUpdate, reopenSchema, reopenUpdate, type StartedDispatch } from '../contract/run';
 import { dispatchOrder, type Accepted, type RunSettings } from './create-task';
 import { findOrphans } from './orphans';
-import { outcomeOf, valueOf } from './outcome';
+import { outcomeOf, RefusedError, toFailure, valueOf } from './outcome';
 import { missingPollers } from './pollers';
 import { findCodex } from './provider-check';
 import { describeTask } from './record';
@@ -46,8 +46,19 @@ async function sendDispatch(session: Session, taskId: string, request: ReturnTyp
     if (!isClosed(error)) throw error;
     const { orphans } = valueOf(await findOrphans(session, { apply: true, taskId }));
     if (!orphans.some(({ action }) => action === 'restored')) throw error;
-    return send();
+    return await send().catch(restoredFirst);
   }
+}
+
+/** A refusal after a chain was brought back says so: the run that lives goes on. */
+function restoredFirst(error: unknown): never {
+  const known = toFailure(error);
+  if (known?.code !== 'TASK_NOT_DISPATCHABLE') throw error;
+  throw new RefusedError({
+    ...known,
+    error: 'its workflow had been ended from outside and was begun again, with the run that it had',
+    hint: 'See what became of the run with `perdure why`.',
+  });
 }
 
 export interface ReopenAndRun {

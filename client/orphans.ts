@@ -4,6 +4,7 @@ import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/name
 import { sweepInputSchema, type Sweep } from '../contract/orphan';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { outcomeOf } from './outcome';
+import { absence } from './record';
 import { ask, type Session } from './session';
 
 /** Milliseconds that a sweep may take: each task's host has half a minute to answer. */
@@ -22,7 +23,7 @@ export interface Look {
 export async function findOrphans(session: Session, { apply, taskId }: Look): Promise<Outcome<Sweep>> {
   return outcomeOf(async () => {
     const { tenantId } = session.home;
-    return ask(session, SWEEP_MS, (client) =>
+    const sweeping = ask(session, SWEEP_MS, (client) =>
       client.workflow.execute<(input: object) => Promise<Sweep>>(WORKFLOW.sweepOrphans, {
         workflowId: `sweep/${tenantId}/${randomUUID()}`,
         taskQueue: ORCHESTRATOR_QUEUE,
@@ -30,5 +31,6 @@ export async function findOrphans(session: Session, { apply, taskId }: Look): Pr
         typedSearchAttributes: new TypedSearchAttributes([{ key: SEARCH_ATTRIBUTE.tenant, value: tenantId }]),
       }),
     );
+    return Promise.race([sweeping, absence(session)]);
   });
 }

@@ -9,11 +9,12 @@ import {
   projectQuery,
   resumeUpdate,
   setLimitUpdate,
+  withdrawUpdate,
   type Project,
 } from '../contract/project';
 import { id } from '../contract/text';
 import { outcomeOf, refuse } from './outcome';
-import { ask, QUERY_MS, type Session } from './session';
+import { ask, call, QUERY_MS, type Session } from './session';
 
 /** Milliseconds that a worker has to begin a queue and to answer for it. */
 const BEGIN_MS = 20_000;
@@ -36,7 +37,38 @@ export const projectStart = ({ tenantId, projectId }: ProjectKey) => ({
 
 /** Shows a project's queue; refuses with PROJECT_NOT_FOUND when there is none. */
 export async function showProject(session: Session, projectId: string): Promise<Outcome<ShownProject>> {
-  return outcomeOf(async () => ({ project: await readProject(session, projectId) }));
+  return outcomeOf(async () => {
+    if (await isEnded(session, projectId)) await beginProject(session, keyOf(session, projectId));
+    return { project: await readProject(session, projectId) };
+  });
+}
+
+/** Whether somebody has ended a project's queue from outside. */
+async function isEnded(session: Session, projectId: string): Promise<boolean> {
+  const { workflowId } = projectStart(keyOf(session, projectId));
+  try {
+    const { status } = await call(session, (client) => client.workflow.getHandle(workflowId).describe());
+    return status.name !== 'RUNNING' && status.name !== 'CONTINUED_AS_NEW';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** Begins a project's queue where none is open; it takes over what an ended one knew. */
+export async function beginProject(session: Session, project: ProjectKey): Promise<void> {
+  const start = { ...projectStart(project), workflowIdConflictPolicy: 'USE_EXISTING' as const };
+  await call(session, (client) => client.workflow.start(WORKFLOW.project, start));
+}
+
+/** Takes a task out of its project's queue; false when it does not wait there. */
+export async function withdrawTask(session: Session, projectId: string, taskId: string): Promise<boolean> {
+  const { workflowId } = projectStart(keyOf(session, projectId));
+  const request = { actor: session.actor, taskId };
+  const { withdrawn } = await ask(session, BEGIN_MS, (client) =>
+    client.workflow.getHandle(workflowId).executeUpdate(withdrawUpdate, { args: [request] }),
+  );
+  return withdrawn;
 }
 
 /** Lets a project begin no more tasks; what runs goes on. */

@@ -57,7 +57,7 @@ export function askWorker<T>(session: Session, query: () => Promise<T>): Promise
 const ABSENCE_MS = 2_000;
 
 /** Refuses once it is clear that no worker polls; says nothing as long as one might answer. */
-async function absence(session: Session): Promise<never> {
+export async function absence(session: Session): Promise<never> {
   const isAbsent = async () => (await pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow')).length === 0;
   try {
     if (!(await isAbsent())) return await never();

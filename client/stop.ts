@@ -1,7 +1,10 @@
 import type { Outcome } from '../contract/failures';
+import { projectOf } from '../contract/project';
 import { stopSchema, stopUpdate } from '../contract/run';
+import type { Task } from '../contract/task';
 import { stopLostRun } from './lost-run';
-import { outcomeOf } from './outcome';
+import { outcomeOf, toFailure } from './outcome';
+import { withdrawTask } from './project';
 import { queryAttempts, queryTask } from './record';
 import { isClosed, sendUpdate } from './send-update';
 import type { Session } from './session';
@@ -29,6 +32,10 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
     try {
       await sendUpdate(session, taskId, { definition: stopUpdate, request });
     } catch (error) {
+      const waiting = toFailure(error)?.code === 'TASK_NOT_RUNNING' ? await queryTask(session, taskId) : undefined;
+      if (waiting !== undefined && (await leaveQueue(session, waiting))) {
+        return { taskId, stopped: true as const, taskStatus: waiting.status };
+      }
       const lost = isClosed(error) ? (await queryAttempts(session, taskId)).at(-1) : undefined;
       if (lost === undefined || !(await stopLostRun(session, lost))) throw error;
       return { taskId, attemptId: lost.attemptId, stopped: true as const };
@@ -50,4 +57,12 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
       ...(status !== undefined && { taskStatus: status }),
     };
   }, taskId);
+}
+
+/** Takes a task that only waits for its turn out of its project's queue. */
+async function leaveQueue(session: Session, task: Task): Promise<boolean> {
+  const projectId = projectOf(task);
+  if (projectId === null) return false;
+  const left = await outcomeOf(async () => ({ isOut: await withdrawTask(session, projectId, task.id) }));
+  return left.success && left.isOut;
 }

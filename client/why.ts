@@ -42,39 +42,55 @@ export async function explainTask(session: Session, taskId: string): Promise<Out
     const activities = pendingActivities(run);
     const seen = withPending(why, run);
     // A worker that did not answer the one query is not waited for with another.
-    const blocking = why.stale === true ? [] : await blockingFactsOf(session, taskId);
+    const around = why.stale === true ? {} : await outlookOf(session, taskId, seen);
     const { executor } = seen;
+    const facts = [...seen.facts, ...(around.facts ?? []), ...activities.flatMap(failureFact), ...missing];
     return {
       taskId,
       ...seen,
+      ...around,
       executor: executor === null ? null : { ...executor, startedAt: await startOf(session, executor) },
-      facts: [...seen.facts, ...blocking, ...activities.flatMap(failureFact), ...missing],
+      facts,
       activities,
     };
   }, taskId);
 }
 
-const blockingFactsOf = (session: Session, taskId: string): Promise<string[]> =>
-  queryTask(session, taskId).then(
-    async (task) => [...(await blockingFacts(session, task)), ...(await queueFacts(session, task))],
-    () => [],
-  );
+/** What other tasks and its project's queue make of a task: they may be what it waits for. */
+async function outlookOf(session: Session, taskId: string, why: Why): Promise<Partial<Why>> {
+  const task = await queryTask(session, taskId).catch(() => undefined);
+  if (task === undefined) return {};
+  const blocking = await blockingFacts(session, task);
+  const queued = await queueOutlook(session, task);
+  const facts = [...blocking, ...(queued.facts ?? [])];
+  const isAtRest = why.attention !== 'running' && why.attention !== 'stopping';
+  if (isAtRest && queued.sentence !== undefined) return { ...queued, facts };
+  if (blocking.length === 0) return { facts };
+  return { facts, next: 'the completion of what blocks it, or task update --depends-on; dispatch --auto waits for it' };
+}
 
 /** Where a managed task stands in its project's queue. */
-async function queueFacts(session: Session, task: Task): Promise<string[]> {
+async function queueOutlook(session: Session, task: Task): Promise<Partial<Why>> {
   const projectId = projectOf(task);
-  if (projectId === null) return [];
+  if (projectId === null) return {};
   const found = await outcomeOf(async () => ({ project: await readProject(session, projectId) }));
-  if (!found.success) return [`project ${projectId} has no queue yet: dispatch puts the task into it`];
+  if (!found.success) return { facts: [`project ${projectId} has no queue yet: dispatch puts the task into it`] };
   const { queue, running, starting, limit, isPaused } = found.project;
-  const place = queue.findIndex(({ taskId }) => taskId === task.id) + 1;
-  const where = place === 0 ? 'not in the queue' : `at place ${String(place)} of ${String(queue.length)} in the queue`;
-  const slots = `${String(running.length + starting.length)} of ${String(limit)} slots are taken`;
-  return [`${where} of project ${projectId}; ${slots}${isPaused ? '; the project is paused' : ''}`];
+  const slots = `${String(running.length + starting.length)} of ${String(limit)} slots of project ${projectId} are taken`;
+  const facts = [`${slots}${isPaused ? ', and it is paused' : ''}`];
+  const isTask = ({ taskId }: { taskId: string }) => taskId === task.id;
+  if ([...running, ...starting].some(isTask)) return { facts: [`${slots}, one of them by this task`] };
+  const place = queue.findIndex(isTask) + 1;
+  if (place === 0) return { facts: [...facts, `not in the queue of project ${projectId}`] };
+  return {
+    facts,
+    sentence: `The task waits in the queue of project ${projectId}, at place ${String(place)} of ${String(queue.length)}.`,
+    next: isPaused ? `perdure project resume ${projectId}` : 'its turn; stop takes it out of the queue',
+  };
 }
 
 const failureFact = ({ type, tries, lastFailure }: PendingActivity): string[] =>
-  lastFailure === undefined ? [] : [`${type} is tried for the ${String(tries)}. time, last failure: ${lastFailure}`];
+  lastFailure === undefined ? [] : [`${type} is at try ${String(tries)}, last failure: ${lastFailure}`];
 
 /** Asks the worker; without one the last known record has to do. */
 async function askWhy(
@@ -140,7 +156,9 @@ function closed<T extends Why>(why: T, run: WorkflowExecutionDescription): T {
     ...why,
     sentence: `The workflow of the task was ${how}; what follows is from before.`,
     attention: 'closed',
-    next: wasRunning ? 'perdure stop on its host ends what may still run' : 'nothing: the workflow takes no requests',
+    next: wasRunning
+      ? 'perdure orphans --apply (or the sweep) brings it back with its run; perdure stop on its host ends that'
+      : 'perdure dispatch brings it back',
     facts: [`it said then: ${why.sentence}`, ...why.facts],
   };
 }

@@ -93,6 +93,8 @@ export interface ProjectActivities {
   }): Promise<ManagedStart>;
   /** Says which of these runs have settled; one that cannot be asked has not. */
   findSettled(order: { tenantId: string; running: RunningTask[] }): Promise<string[]>;
+  /** Begins the queues again that somebody ended from outside: a task may wait in one. Answers how many. */
+  reviveProjects(order: { tenantId: string | null }): Promise<number>;
   /** What an earlier queue of the project knew that somebody ended from outside; null when there was none. */
   recoverProject(order: { tenantId: string; projectId: string }): Promise<Project | null>;
 }

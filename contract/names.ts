@@ -46,6 +46,13 @@ export interface ProjectKey {
 
 export const projectWorkflowId = ({ tenantId, projectId }: ProjectKey): string => `project/${tenantId}/${projectId}`;
 
+/** Reads a project's workflow id back, or undefined when it is not one. */
+export function parseProjectWorkflowId(workflowId: string): ProjectKey | undefined {
+  const [noun, tenantId, projectId, ...rest] = workflowId.split('/');
+  if (noun !== 'project' || !tenantId || !projectId || rest.length > 0) return undefined;
+  return { tenantId, projectId };
+}
+
 export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orphan/${tenantId}/${taskId}`;
 
 /** Schedule that looks for orphans, one per namespace. */

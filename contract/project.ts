@@ -30,6 +30,8 @@ export const queuedTaskSchema = z.strictObject({
   priority: z.enum(['low', 'medium', 'high']),
   /** When the task was created: the older one goes first. */
   createdAt: instant,
+  /** The task's last attempt when it was dispatched: a dispatch that knows of a run has seen its end. */
+  lastAttemptId: z.uuid().nullable().default(null),
   order: queueOrderSchema,
 });
 export type QueuedTask = z.infer<typeof queuedTaskSchema>;
@@ -78,6 +80,10 @@ export const runSettledSignal = defineSignal<[{ taskId: string; attemptId: strin
 export const setLimitUpdate = defineUpdate<Project, [z.input<typeof limitSchema>]>('setLimit');
 export const pauseUpdate = defineUpdate<Project, [z.input<typeof pauseSchema>]>('pause');
 export const resumeUpdate = defineUpdate<Project, [z.input<typeof pauseSchema>]>('resume');
+
+export const withdrawSchema = z.strictObject({ ...request, taskId: id });
+/** Takes a task out of the queue; false when it does not wait there. */
+export const withdrawUpdate = defineUpdate<{ withdrawn: boolean }, [z.input<typeof withdrawSchema>]>('withdraw');
 
 /** What came of the start of a queued task. */
 export type ManagedStart =

@@ -50,7 +50,7 @@ export function refuseDependencies(taskId: string, { dependencies }: Relations):
   if (open.length === 0) return null;
   const states = open.map(({ id: other, status }) => `${other} is ${status ?? 'not there'}`).join(', ');
   return failure('TASK_DEPENDENCIES_INCOMPLETE', `task ${taskId} waits for ${open.map((each) => each.id).join(', ')}`, {
-    hint: `${states}. A failed or cancelled one has to be completed, or taken out with task update --depends-on.`,
+    hint: `${states}. A failed or cancelled one has to be completed, or taken out with task update --depends-on or --no-depends-on.`,
     retryable: open.every(({ status }) => status !== null),
     taskId,
   });

@@ -2,7 +2,7 @@ import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowExecuti
 import { defineUpdate } from '@temporalio/workflow';
 import type { SeenRun, TaskServer } from '../activities/tasks/task-server';
 import { outcomeOf } from '../client/outcome';
-import { projectStart } from '../client/project';
+import { beginProject, projectStart } from '../client/project';
 import { sendUpdate } from '../client/send-update';
 import { ask, call, QUERY_MS, type Session } from '../client/session';
 import { ORCHESTRATOR_QUEUE, WORKFLOW } from '../contract/names';
@@ -27,6 +27,7 @@ export function createTaskServer(session: Session): TaskServer {
         }),
       );
     },
+    beginProject: (project) => beginProject(session, project),
     list: (query, limit) =>
       call(session, async (client) => {
         const runs: SeenRun[] = [];

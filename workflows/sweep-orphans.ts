@@ -1,5 +1,5 @@
 import { ActivityFailure, proxyActivities, uuid4 } from '@temporalio/workflow';
-import type { OrphanActivities } from '../contract/activities';
+import type { OrphanActivities, ProjectActivities } from '../contract/activities';
 import { invalidArgument } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE } from '../contract/names';
 import {
@@ -14,7 +14,9 @@ import { judgeOrphan } from './fail-orphan';
 import { refuse } from './task-record/refusal';
 
 /** A judgement asks a host, which has 30 seconds to answer; repeating any of these has no second effect. */
-const { findOrphans, restoreTask, convergeTask } = proxyActivities<OrphanActivities>({
+const { findOrphans, restoreTask, convergeTask, reviveProjects } = proxyActivities<
+  OrphanActivities & Pick<ProjectActivities, 'reviveProjects'>
+>({
   taskQueue: ORCHESTRATOR_QUEUE,
   startToCloseTimeout: '2 minutes',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds', maximumAttempts: 5 },
@@ -28,6 +30,7 @@ export async function sweepOrphans(input: SweepInput = {}): Promise<Sweep> {
   const parsed = sweepInputSchema.safeParse(input);
   if (!parsed.success) return refuse(invalidArgument(parsed.error));
   const { tenantId = null, taskId = null, limit, apply } = parsed.data;
+  if (apply && taskId === null) await reviveProjects({ tenantId });
   const orphans: OrphanFinding[] = [];
   for (const candidate of await findOrphans({ tenantId, taskId, limit })) {
     const finding = await (apply ? act(candidate) : look(candidate)).catch(unknown);

@@ -18,9 +18,8 @@ const RUNS = `${attention.name} IN ('running', 'stopping')`;
 /** Nothing of ours runs these: somebody claimed them. What waits for an outcome or a decision is no orphan. */
 const CLAIMED = `ExecutionStatus = 'Running' AND ${status.name} = 'in_progress' AND ${attention.name} = 'claimed'`;
 /** Ended from outside while they ran, or while somebody had them. */
-const CLOSED =
-  `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND ` +
-  `(${status.name} = 'in_progress' OR ${RUNS})`;
+const CLOSED = `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')`;
+const UNFINISHED = `(${status.name} = 'in_progress' OR ${RUNS})`;
 
 /** Makes the activities that find orphans and bring their chains back. */
 export function createOrphanActivities(server: TaskServer): OrphanActivities {
@@ -28,7 +27,9 @@ export function createOrphanActivities(server: TaskServer): OrphanActivities {
     async findOrphans({ tenantId, taskId, limit }) {
       const scope = scopeOf(tenantId, taskId);
       const claimed = await server.list(`${scope} AND ${CLAIMED}`, limit);
-      const closed = await server.list(`${scope} AND ${CLOSED}`, limit);
+      // Asked for by name, one that was ended at rest comes back as well.
+      const ended = taskId === null ? `${CLOSED} AND ${UNFINISHED}` : CLOSED;
+      const closed = await server.list(`${scope} AND ${ended}`, limit);
       const found: OrphanCandidate[] = [];
       for (const run of claimed) found.push(...(await candidate(server, run, 'claimed')));
       for (const run of closed) {

@@ -1,7 +1,14 @@
 import type { ProjectActivities } from '../../contract/activities';
 import { codedFailure } from '../../contract/coded-failure';
 import type { Failure } from '../../contract/failures';
-import { projectWorkflowId, taskWorkflowId, visibilityText, WORKFLOW, type TaskKey } from '../../contract/names';
+import {
+  parseProjectWorkflowId,
+  projectWorkflowId,
+  taskWorkflowId,
+  visibilityText,
+  WORKFLOW,
+  type TaskKey,
+} from '../../contract/names';
 import { projectSchema, QUEUE_LENGTH, type ManagedStart, type Project, type QueuedTask } from '../../contract/project';
 import { attemptSchema, dispatchSchema, type Attempt } from '../../contract/run';
 import { isNotFound, type TaskServer } from './task-server';
@@ -31,6 +38,7 @@ export function createProjectActivities(server: TaskServer): ProjectActivities {
       }
       return settled;
     },
+    reviveProjects: ({ tenantId }) => reviveProjects(server, tenantId),
     recoverProject: ({ tenantId, projectId }) => recover(server, projectWorkflowId({ tenantId, projectId })),
   };
 }
@@ -82,9 +90,26 @@ async function hasSettled(server: TaskServer, task: TaskKey, attemptId: string):
   }
 }
 
+/** Queues that a look finds ended, at most: closed runs stay visible for the retention time. */
+const ENDED = 1_000;
+
+const closed = "ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')";
+
+async function reviveProjects(server: TaskServer, tenantId: string | null): Promise<number> {
+  const ended = await server.list(`WorkflowType = '${WORKFLOW.project}' AND ${closed}`, ENDED);
+  let revived = 0;
+  for (const workflowId of new Set(ended.map((run) => run.workflowId))) {
+    const project = parseProjectWorkflowId(workflowId);
+    if (project === undefined || (tenantId !== null && project.tenantId !== tenantId)) continue;
+    if ((await server.newest(workflowId)).status === 'RUNNING') continue;
+    await server.beginProject(project);
+    revived += 1;
+  }
+  return revived;
+}
+
 /** What the last queue of the project knew when somebody ended it, or null. */
 async function recover(server: TaskServer, workflowId: string): Promise<Project | null> {
-  const closed = "ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')";
   const query = `WorkflowId = ${visibilityText(workflowId)} AND WorkflowType = '${WORKFLOW.project}' AND ${closed}`;
   const [last] = await server.list(query, 1);
   return last === undefined ? null : projectSchema.parse(await server.query(workflowId, 'project', last.runId));

@@ -23,6 +23,8 @@ export interface TaskServer {
   ): Promise<Outcome<object>>;
   /** Signals a project's queue, and begins it where there is none. */
   enqueue(project: ProjectKey, queued: QueuedTask): Promise<void>;
+  /** Begins a project's queue where there is none; it finds out by itself what an ended one knew. */
+  beginProject(project: ProjectKey): Promise<void>;
   /** Runs that a visibility query finds, the newest first. */
   list(query: string, limit: number): Promise<SeenRun[]>;
   /** The newest run of a workflow id. */

@@ -34,7 +34,7 @@ export class ScriptedQueue {
     const handle = await server.client.workflow.signalWithStart(WORKFLOW.project, {
       ...projectStart({ tenantId: 'default', projectId: 'P-1' }),
       signal: taskDispatchedSignal,
-      signalArgs: [{ taskId: 'T-1', priority: 'medium', createdAt, order }],
+      signalArgs: [{ taskId: 'T-1', priority: 'medium', createdAt, lastAttemptId: null, order }],
     });
     const queue = new ScriptedQueue(connection, worker, handle);
     await until(async () => (await queue.running()).length === 1);
@@ -55,6 +55,7 @@ export class ScriptedQueue {
 function scripted(queue: () => ScriptedQueue): ProjectActivities {
   return {
     enqueueTask: () => Promise.resolve(),
+    reviveProjects: () => Promise.resolve(0),
     recoverProject: () => Promise.resolve(null),
     startManaged: () => Promise.resolve({ kind: 'started', attemptId: randomUUID() }),
     findSettled: ({ running }) => {

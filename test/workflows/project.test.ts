@@ -1,7 +1,15 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { limitProject, pauseProject, resumeProject, showProject } from '../../client/index';
+import {
+  explainTask,
+  findOrphans,
+  limitProject,
+  pauseProject,
+  resumeProject,
+  showProject,
+  stopTask,
+} from '../../client/index';
 import { projectWorkflowId } from '../../contract/names';
-import type { Project } from '../../contract/project';
+import { taskDispatchedSignal, type Project } from '../../contract/project';
 import { decideUpdate, reopenUpdate, workersUpgradedSignal } from '../../contract/run';
 import { setStatusUpdate, updateUpdate, type NewTask } from '../../contract/task';
 import { until } from '../helpers/dev-server';
@@ -206,5 +214,53 @@ describe('a task that a project manages', () => {
     const task = await managed();
     await task.executeUpdate(updateUpdate, { args: [{ metadata: {} }] });
     expect(await stage.settle(task)).toMatchObject({ outcome: 'completed' });
+  });
+
+  it('does not run again by a dispatch that was on its way when its run began (MA7, MA13)', async () => {
+    stage.host.run = stage.host.hold;
+    const task = await managed();
+    await stage.ask(task);
+    await until(() => ran(task).length === 1);
+    await until(async () => (await queue()).running.length === 1);
+    const handle = stage.client.workflow.getHandle(projectWorkflowId({ tenantId: 'default', projectId }));
+    const { priority, createdAt } = await stage.record(task);
+    const order = { agentId: 'general-purpose', actor: 'tester' };
+    const late = { taskId: idOf(task), priority, createdAt, lastAttemptId: null, order };
+    await handle.signal(taskDispatchedSignal, late);
+    expect((await queue()).queue).toEqual([]);
+    await stopTask(stage.session, { taskId: idOf(task) }, () => undefined);
+    await until(async () => (await queue()).running.length === 0);
+    expect(await status(task)).toBe('interrupted');
+    expect(ran(task)).toHaveLength(1);
+  });
+
+  it('leaves the queue by a stop while it waits, and says where it waits until then', async () => {
+    await pauseProject(stage.session, projectId);
+    const task = await managed();
+    await stage.ask(task);
+    const why = await explainTask(stage.session, idOf(task));
+    expect(why).toMatchObject({
+      sentence: expect.stringContaining('place 1 of 1'),
+      next: expect.stringContaining('resume'),
+    });
+    const stopped = await stopTask(stage.session, { taskId: idOf(task) }, () => undefined);
+    expect(stopped).toMatchObject({ success: true, stopped: true, taskStatus: 'pending' });
+    expect((await queue()).queue).toEqual([]);
+    expect(await stopTask(stage.session, { taskId: idOf(task) }, () => undefined)).toMatchObject({
+      code: 'TASK_NOT_RUNNING',
+    });
+  });
+
+  it.each(['a look at it', 'the sweep'])('is not left in a queue that was ended: %s begins it again', async (by) => {
+    await pauseProject(stage.session, projectId);
+    const task = await managed();
+    await stage.ask(task);
+    const workflowId = projectWorkflowId({ tenantId: 'default', projectId });
+    await stage.client.workflow.getHandle(workflowId).terminate('by mistake');
+    const closed = `WorkflowId = '${workflowId}' AND ExecutionStatus = 'Terminated'`;
+    await until(async () => (await stage.client.workflow.count(closed)).count === 1);
+    if (by === 'the sweep') await findOrphans(stage.session, { apply: true });
+    await until(async () => (await queue()).queue.length === 1);
+    expect(await queue()).toMatchObject({ isPaused: true, queue: [{ taskId: idOf(task) }] });
   });
 });

@@ -12,11 +12,14 @@ import {
   runSettledSignal,
   setLimitUpdate,
   taskDispatchedSignal,
+  withdrawSchema,
+  withdrawUpdate,
   type Project,
 } from '../../contract/project';
 import { workersUpgradedSignal } from '../../contract/run';
 import { refuse } from '../task-record/refusal';
 import type { ProjectQueue } from './project-queue';
+import { withdraw } from './queue';
 
 /** Registers what a project's queue answers. All its updates set something, so repeating one has no second effect. */
 export function registerProjectHandlers(queue: ProjectQueue): void {
@@ -31,6 +34,13 @@ export function registerProjectHandlers(queue: ProjectQueue): void {
   setHandler(runSettledSignal, ({ attemptId }) => {
     queue.free(attemptId);
   });
+  const withdrawing = (input: z.input<typeof withdrawSchema>) => {
+    const { taskId } = withdrawSchema.parse(input);
+    const withdrawn = queue.project.queue.some((task) => task.taskId === taskId);
+    if (withdrawn) queue.change((project) => withdraw(project, taskId));
+    return { withdrawn };
+  };
+  setHandler(withdrawUpdate, withdrawing, { validator: validatorOf(withdrawSchema) });
   setting(queue, setLimitUpdate, { schema: limitSchema, of: ({ limit }) => ({ limit }) });
   setting(queue, pauseUpdate, { schema: pauseSchema, of: () => ({ isPaused: true }) });
   setting(queue, resumeUpdate, { schema: pauseSchema, of: () => ({ isPaused: false }) });
@@ -51,9 +61,10 @@ function setting<S extends z.ZodType>(
     queue.change((project) => ({ ...project, ...queue.settings }));
     return queue.project;
   };
-  const validator = (input: z.input<S>): void => {
-    const parsed = schema.safeParse(input);
-    if (!parsed.success) refuse(invalidArgument(parsed.error));
-  };
-  setHandler(definition, handler, { validator });
+  setHandler(definition, handler, { validator: validatorOf(schema) });
 }
+
+const validatorOf = (schema: z.ZodType) => (input: unknown) => {
+  const parsed = schema.safeParse(input);
+  if (!parsed.success) refuse(invalidArgument(parsed.error));
+};

@@ -13,8 +13,15 @@ function isBefore(a: QueuedTask, b: QueuedTask): boolean {
   return a.taskId < b.taskId;
 }
 
-/** Puts a task in its place; one that is queued already keeps one place, with what was said last (MA13). */
-export function enqueue(project: Project, task: QueuedTask): Project {
+/**
+ * Puts a task in its place; one that is queued already keeps one place, with what was said last (MA13). A dispatch that
+ * was on its way while the task began has come to that run; one that knows of the run has seen its end.
+ */
+export function enqueue(given: Project, task: QueuedTask): Project {
+  const isSame = ({ taskId }: { taskId: string }) => taskId === task.taskId;
+  const run = given.running.find(isSame);
+  if (given.starting.some(isSame) || (run !== undefined && run.attemptId !== task.lastAttemptId)) return given;
+  const project = run === undefined ? given : release(given, run.attemptId);
   const others = project.queue.filter(({ taskId }) => taskId !== task.taskId);
   const place = others.findIndex((other) => isBefore(task, other));
   const at = place === -1 ? others.length : place;
@@ -45,6 +52,11 @@ export function endStart(project: Project, taskId: string, run: RunningTask | nu
     starting: project.starting.filter((task) => task.taskId !== taskId),
     running: run === null ? project.running : [...project.running, run],
   };
+}
+
+/** Takes a task out of the queue without a run. */
+export function withdraw(project: Project, taskId: string): Project {
+  return { ...project, queue: project.queue.filter((task) => task.taskId !== taskId) };
 }
 
 /** Frees the slot of a run, whatever way it ended; an unknown one changes nothing. */

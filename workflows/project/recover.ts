@@ -4,6 +4,7 @@ import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import { enqueue } from './queue';
 import type { ProjectQueue } from './project-queue';
 import { startAgain } from './start-next';
+import { freeSettled } from './watch-runs';
 
 /** Until the queue knows what runs already, it must start nothing: tried until the answer is there. */
 const { recoverProject } = proxyActivities<ProjectActivities>({
@@ -23,6 +24,8 @@ export async function recover(queue: ProjectQueue): Promise<void> {
     queue.change((project) => earlier.queue.reduce(enqueue, { ...project, ...known }));
     // What was about to start may have started: its slot is taken, and asking again finds out.
     for (const task of starting) startAgain(queue, task);
+    // Ends that came while no queue was there have told nobody.
+    await freeSettled(queue);
   }
   queue.isHeld = false;
 }

@@ -31,7 +31,8 @@ export function watchRuns(queue: ProjectQueue): { end(): Promise<void> } {
   };
 }
 
-async function freeSettled(queue: ProjectQueue): Promise<void> {
+/** Frees the slots of runs that have settled without a word. */
+export async function freeSettled(queue: ProjectQueue): Promise<void> {
   const { tenantId, running } = queue.project;
   if (running.length === 0) return;
   // One that cannot be asked keeps its slot, until the next look.

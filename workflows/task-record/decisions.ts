@@ -48,10 +48,21 @@ function isDecided({ task }: Carried, { decision, reviewId }: Decision): boolean
   return isSame && (reviewId === undefined || reviewId === last.reviewId);
 }
 
+/** What a task does wait for, when it was asked for the other thing. */
+function otherHint(carried: Carried): { hint?: string } {
+  if (openReview(carried) !== undefined) return { hint: 'It waits for a review: approve or send_back.' };
+  if (openIncident(carried) !== undefined) return { hint: 'Its executor died: accept or abandon.' };
+  return {};
+}
+
 function refuseReview(carried: Carried, { reviewId }: Decision): Failure | null {
   const { id: taskId, status } = carried.task;
   const open = openReview(carried);
-  if (open === undefined) return failure('NOTHING_TO_DECIDE', `task ${taskId} is ${status}, not in review`, { taskId });
+  if (open === undefined)
+    return failure('NOTHING_TO_DECIDE', `task ${taskId} is ${status}, not in review`, {
+      taskId,
+      ...otherHint(carried),
+    });
   if (reviewId === undefined || reviewId === open) return null;
   return failure('TASK_STATUS_CONFLICT', `review ${reviewId} is not the open one`, {
     hint: `The open review is ${open}; look at the result again before you decide.`,
@@ -63,7 +74,7 @@ function refuseIncident(carried: Carried, { incidentId }: Decision): Failure | n
   const { id: taskId, status } = carried.task;
   const open = openIncident(carried);
   if (open === undefined || status !== 'in_progress') {
-    return failure('NOTHING_TO_DECIDE', `task ${taskId} has no open incident`, { taskId });
+    return failure('NOTHING_TO_DECIDE', `task ${taskId} has no open incident`, { taskId, ...otherHint(carried) });
   }
   if (incidentId === undefined || incidentId === open.id) return null;
   return failure('TASK_STATUS_CONFLICT', `incident ${incidentId} is not the open one`, {

@@ -82,7 +82,7 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
 type Sentence = (carried: Carried, attempt: Attempt | undefined) => [string, string];
 
 const WAITING: Sentence = ({ task }) => [
-  `The task is ${task.status}; it starts by itself when ${task.dependencies.join(', ')} have completed.`,
+  `The task is ${task.status}; it starts by itself as soon as all of these are completed: ${task.dependencies.join(', ')}.`,
   'the completion of what it depends on, or dispatch; stop takes that back',
 ];
 
@@ -119,7 +119,7 @@ const SENTENCES: Record<Attention, Sentence> = {
       'task complete, task fail, or dispatch (takes it over unless its run is alive)',
     ];
   },
-  review: () => ['The result waits for a review.', 'decide approve or send back'],
+  review: () => ['The result waits for a review.', 'decide approve, or decide send_back'],
   input: ({ task }) => [
     `The task is interrupted: ${task.activities.findLast(({ detail }) => detail.to === 'interrupted')?.summary ?? ''}`,
     'dispatch (resumes it)',
@@ -149,5 +149,5 @@ function reviewFacts(carried: Carried): string[] {
 
 function noteFacts(carried: Carried): string[] {
   const { length } = undeliveredNotes(carried);
-  return length === 0 ? [] : [`${String(length)} notes wait for the next run`];
+  return length === 0 ? [] : [`notes that wait for the next run: ${String(length)}`];
 }

@@ -3,11 +3,11 @@ import type { ProjectActivities } from '../../contract/activities';
 import { failure } from '../../contract/failures';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import { projectOf, type QueuedTask } from '../../contract/project';
-import type { ManagedDispatch } from '../../contract/run';
-import type { Task } from '../../contract/task';
+import type { Carried, ManagedDispatch } from '../../contract/run';
 import type { Dispatch } from '../task-record/dispatching';
 import type { TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
+import { currentAttempt } from '../task-record/settling';
 
 /** The start hook of a project (MA3): short, because a caller waits; the queue takes a task once however often it is told. */
 const { enqueueTask } = proxyActivities<ProjectActivities>({
@@ -28,7 +28,7 @@ export async function enqueue(record: TaskRecord, dispatch: Dispatch): Promise<M
   const projectId = projectOf(task) ?? '';
   const { tenantId, id: taskId } = task;
   try {
-    await enqueueTask({ task: { tenantId, taskId }, projectId, queued: queuedTask(task, dispatch) });
+    await enqueueTask({ task: { tenantId, taskId }, projectId, queued: queuedTask(record.carried, dispatch) });
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     return refuse(hookFailure(error, taskId));
@@ -38,10 +38,11 @@ export async function enqueue(record: TaskRecord, dispatch: Dispatch): Promise<M
   return { success: true, taskId, managed: true, projectId };
 }
 
-function queuedTask({ id: taskId, priority, createdAt }: Task, dispatch: Dispatch): QueuedTask {
+function queuedTask(carried: Carried, dispatch: Dispatch): QueuedTask {
+  const { id: taskId, priority, createdAt } = carried.task;
   const { agentId, actor, policy, limits, replaceThread } = dispatch;
   const order = { agentId, actor, policy, limits, ...(replaceThread !== undefined && { replaceThread }) };
-  return { taskId, priority, createdAt, order };
+  return { taskId, priority, createdAt, lastAttemptId: currentAttempt(carried)?.attemptId ?? null, order };
 }
 
 /** A refusal of the queue keeps its code (MA4); any other trouble is the hook's (MA10). */
