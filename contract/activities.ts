@@ -48,6 +48,8 @@ export type Liveness = 'alive' | 'dead' | 'unknown';
 
 export interface ProbeReport {
   readonly liveness: Liveness;
+  /** False when the host has never had the attempt. */
+  readonly isKnown?: boolean;
   /** Sentences that say what was looked at and what it showed. */
   readonly evidence: string[];
 }
@@ -105,6 +107,8 @@ export interface OrphanActivities {
   findOrphans(order: { tenantId: string | null; taskId: string | null; limit: number }): Promise<OrphanCandidate[]>;
   /** Who holds a Codex thread, in words: its lease, or a task that runs on it; null when nobody does. */
   findThreadHolder(order: { threadId: string; task: TaskKey }): Promise<string | null>;
+  /** The attempt that holds the lease of a thread; null when the lease is free, or names none. */
+  findLeaseHolder(order: { threadId: string }): Promise<string | null>;
   /** Begins the chain of a task again from the record that its closed run holds; false when it is open already. */
   restoreTask(order: { task: TaskKey; runId: string }): Promise<boolean>;
   /** Asks a task to judge its executor and to fail itself on proof. */

@@ -8,6 +8,8 @@ import { id, instant, line } from './text';
 const DEFAULT_LIMIT = 4;
 /** Tasks that wait in a project's queue at most; the hook refuses more. */
 export const QUEUE_LENGTH = 5_000;
+/** Bytes of a queue, well below what one run may hand to the next. */
+export const QUEUE_BYTES = 1_300_000;
 
 /** The project whose queue executes a task, decided on the record each time (MA1); null when callers do. */
 export function projectOf({ metadata }: Pick<Task, 'metadata'>): string | null {
@@ -36,6 +38,10 @@ export const queuedTaskSchema = z.strictObject({
 });
 export type QueuedTask = z.infer<typeof queuedTaskSchema>;
 
+/** A task whose run is being asked for, with the id of the request: asking again comes to the same run. */
+const startingTaskSchema = queuedTaskSchema.extend({ requestId: z.string() });
+export type StartingTask = z.infer<typeof startingTaskSchema>;
+
 /** A task that holds one of the project's slots. */
 const runningTaskSchema = z.strictObject({ taskId: id, attemptId: z.uuid(), since: instant });
 export type RunningTask = z.infer<typeof runningTaskSchema>;
@@ -51,12 +57,14 @@ export const projectSchema = z.strictObject({
   isPaused: z.boolean().default(false),
   queue: z.array(queuedTaskSchema).default([]),
   /** Tasks whose run is being asked for: each holds a slot. */
-  starting: z.array(queuedTaskSchema).default([]),
+  starting: z.array(startingTaskSchema).default([]),
   running: z.array(runningTaskSchema).default([]),
   /** The last ones. */
   refused: z.array(refusedTaskSchema).default([]),
   /** Starts so far; part of the request id of the next one. */
   serial: z.int().default(0),
+  /** Whether what an earlier queue knew is in here. */
+  isRecovered: z.boolean().default(false),
   /** First run of this queue; the other part of it. */
   origin: z.string().default(''),
 });

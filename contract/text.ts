@@ -10,6 +10,9 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
+/** Bytes that a run may hand on to the next one; the server's limit is 2 MB, and what is carried is bounded below it. */
+export const CARRIED_BYTES = 1_950_000;
+
 /** Cuts a text to at most `max` UTF-8 bytes, on a character edge. */
 export function cutUtf8(text: string, max: number): string {
   let bytes = 0;

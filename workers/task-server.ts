@@ -1,4 +1,10 @@
-import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowExecutionInfo } from '@temporalio/client';
+import {
+  defaultPayloadConverter,
+  WorkflowExecutionAlreadyStartedError,
+  type Client,
+  type WorkflowExecutionInfo,
+} from '@temporalio/client';
+import { z } from 'zod';
 import { defineUpdate } from '@temporalio/workflow';
 import type { SeenRun, TaskServer } from '../activities/tasks/task-server';
 import { outcomeOf } from '../client/outcome';
@@ -37,6 +43,7 @@ export function createTaskServer(session: Session): TaskServer {
         return runs;
       }),
     newest: async (workflowId) => seen(await call(session, (client) => handleOf(client, workflowId).describe())),
+    inputOf: (run) => inputOf(session, run),
     restart: (closed, phase, input) => restart(session, closed, { phase, input }),
   };
 }
@@ -44,14 +51,28 @@ export function createTaskServer(session: Session): TaskServer {
 const handleOf = (client: Client, workflowId: string, runId?: string) =>
   client.workflow.getHandle(workflowId, runId, { followRuns: false });
 
-type Listed = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'status' | 'closeTime'>;
+type Listed = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId' | 'type' | 'status' | 'closeTime' | 'memo'>;
 
-const seen = ({ workflowId, runId, status, closeTime }: Listed): SeenRun => ({
+const seen = ({ workflowId, runId, type, status, closeTime, memo }: Listed): SeenRun => ({
   workflowId,
   runId,
+  type,
+  memo: memo ?? {},
   status: status.name,
   closedAt: closeTime?.toISOString() ?? null,
 });
+
+async function inputOf(session: Session, { workflowId, runId }: SeenRun): Promise<object> {
+  const { history } = await call(session, (client) =>
+    client.workflowService.getWorkflowExecutionHistory({
+      namespace: client.options.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: 1,
+    }),
+  );
+  const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
+  return z.looseObject({}).parse(payload ? defaultPayloadConverter.fromPayload(payload) : undefined);
+}
 
 async function restart(
   session: Session,

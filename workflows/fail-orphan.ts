@@ -63,7 +63,9 @@ async function judgeClaim(task: OrphanInput['task'], { at, actor, hostId, runId,
   const holder = threadId === null ? null : await findHolder(task, threadId);
   if (holder !== null) return { liveness: holder.liveness, evidence: [...evidence, ...holder.evidence] };
   const found = await probe(hostId, { attemptId: runId ?? NO_RUN, threadId, codexHome: null });
-  return { liveness: found.liveness, evidence: [...evidence, ...found.evidence] };
+  // A run of another host, or of nobody we know: that this host has nothing of it proves nothing.
+  const isForeign = runId !== null && found.isKnown === false && found.liveness === 'dead';
+  return { liveness: isForeign ? 'unknown' : found.liveness, evidence: [...evidence, ...found.evidence] };
 }
 
 /** An attempt that no host has. */

@@ -31,5 +31,5 @@ export function probeRun(deps: ProviderDeps, { attemptId, threadId, codexHome }:
     evidence.push(holder === null ? 'no process has the thread open' : `process ${String(holder)} has the thread open`);
     if (holder !== null) liveness = 'alive';
   }
-  return { liveness, evidence };
+  return { liveness, evidence, isKnown: existsSync(paths.directory) };
 }

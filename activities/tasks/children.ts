@@ -10,11 +10,15 @@ const DONE = ['TASK_STATUS_CONFLICT', 'TASK_NOT_RUNNING', 'TASK_TERMINAL', 'TASK
 export async function cancelChildren(server: TaskServer, task: TaskKey, actor: string): Promise<void> {
   const { name } = SEARCH_ATTRIBUTE.status;
   const query = `${childrenOf(task)} AND ${name} IN ('pending', 'in_progress')`;
+  const troubles: unknown[] = [];
   // Twice as many as there may be: the bound is checked against a list that lags behind.
   for (const { workflowId } of await server.list(query, 2 * CHILDREN)) {
     const child = parseTaskWorkflowId(workflowId);
-    if (child !== undefined) await cancelChild(server, child, { actor, parent: task.taskId });
+    if (child === undefined) continue;
+    await cancelChild(server, child, { actor, parent: task.taskId }).catch((error: unknown) => troubles.push(error));
   }
+  // One that does not answer keeps nobody else from being cancelled.
+  if (troubles.length > 0) throw troubles[0];
 }
 
 /** How many children a task has now, as visibility knows; it counts to the bound and no further. */

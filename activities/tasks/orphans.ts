@@ -10,7 +10,7 @@ import {
 } from '../../contract/names';
 import { orphanInputSchema, type JudgedOrphan, type OrphanCandidate } from '../../contract/orphan';
 import { carriedSchema, RULES, type Carried } from '../../contract/run';
-import { isNotFound, type SeenRun, type TaskServer } from './task-server';
+import { isNotFound, neverBegun, type SeenRun, type TaskServer } from './task-server';
 
 const PHASES = `WorkflowType IN ('${WORKFLOW.task}', '${WORKFLOW.dispatchTask}', '${WORKFLOW.reopenTask}')`;
 const { status, attention, tenant, thread } = SEARCH_ATTRIBUTE;
@@ -21,22 +21,37 @@ const CLAIMED = `ExecutionStatus = 'Running' AND ${status.name} = 'in_progress' 
 const CLOSED = `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')`;
 const UNFINISHED = `(${status.name} = 'in_progress' OR ${RUNS})`;
 
+/** Runs that a look goes through, at most. */
+const LISTED = 5_000;
+
+/** A task that does not answer keeps nobody else from being looked at; the next sweep asks it again. */
+const unanswered = (): OrphanCandidate[] => [];
+
 /** Makes the activities that find orphans and bring their chains back. */
 export function createOrphanActivities(server: TaskServer): OrphanActivities {
   return {
     async findOrphans({ tenantId, taskId, limit }) {
       const scope = scopeOf(tenantId, taskId);
-      const claimed = await server.list(`${scope} AND ${CLAIMED}`, limit);
+      const found: OrphanCandidate[] = [];
+      const take = async (runs: SeenRun[], kind: OrphanCandidate['kind']): Promise<void> => {
+        let room = limit;
+        for (const run of runs) {
+          if (room === 0) return;
+          const candidates = await candidate(server, run, kind).catch(unanswered);
+          room -= candidates.length;
+          found.push(...candidates);
+        }
+      };
       // Asked for by name, one that was ended at rest comes back as well.
       const ended = taskId === null ? `${CLOSED} AND ${UNFINISHED}` : CLOSED;
-      const closed = await server.list(`${scope} AND ${ended}`, limit);
-      const found: OrphanCandidate[] = [];
-      for (const run of claimed) found.push(...(await candidate(server, run, 'claimed')));
-      for (const run of closed) {
-        if ((await server.newest(run.workflowId)).runId === run.runId)
-          found.push(...(await candidate(server, run, 'closed')));
-      }
-      return found.slice(0, limit);
+      await take(await server.list(`${scope} AND ${ended}`, LISTED), 'closed');
+      await take(await server.list(`${scope} AND ${CLAIMED}`, LISTED), 'claimed');
+      return found;
+    },
+    async findLeaseHolder({ threadId }) {
+      const lease = await server.newest(threadWorkflowId(threadId)).catch(absent);
+      const attemptId = lease?.status === 'RUNNING' ? lease.memo['attemptId'] : null;
+      return typeof attemptId === 'string' ? attemptId : null;
     },
     async findThreadHolder({ threadId, task }) {
       const lease = threadWorkflowId(threadId);
@@ -51,7 +66,10 @@ export function createOrphanActivities(server: TaskServer): OrphanActivities {
       const workflowId = taskWorkflowId(task);
       const closed = await server.newest(workflowId);
       if (closed.runId !== runId || closed.status === 'RUNNING') return false;
-      const carried = carriedSchema.parse(await server.query(workflowId, 'carried', runId));
+      const held = await server.query(workflowId, 'carried', runId).catch(neverBegun);
+      // A run that was ended before its first task holds nothing but its input, and has done nothing of it.
+      if (held === null) return server.restart(closed, closed.type, await server.inputOf(closed));
+      const carried = carriedSchema.parse(held);
       return server.restart(closed, phaseOf(carried), { carried: { ...carried, version: RULES } });
     },
     async convergeTask({ task, requestId }) {
@@ -85,6 +103,8 @@ async function candidate(server: TaskServer, run: SeenRun, kind: OrphanCandidate
   if (key === undefined) return [];
   const { runId, status: how, closedAt } = run;
   if (kind === 'closed') {
+    // Closed runs stay visible for the retention time, also of chains that were brought back long ago.
+    if ((await server.newest(run.workflowId)).runId !== runId) return [];
     const evidence = `its workflow was ${how.toLowerCase()} at ${closedAt ?? 'an unknown time'}`;
     return [{ ...key, kind, runId, evidence, executor: null }];
   }
@@ -95,7 +115,9 @@ async function candidate(server: TaskServer, run: SeenRun, kind: OrphanCandidate
 }
 
 /** The phase that was under way, or was about to begin, when the chain was ended. */
-function phaseOf({ intent }: Carried): PhaseType {
-  if (intent === null) return 'task';
+function phaseOf({ intent, attempts }: Carried): PhaseType {
+  const last = attempts.at(-1);
+  const isSettling = last !== undefined && last.outcome !== null && last.settledAt === null;
+  if (intent === null) return isSettling ? 'dispatchTask' : 'task';
   return intent.kind === 'run' ? 'dispatchTask' : 'reopenTask';
 }

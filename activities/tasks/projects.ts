@@ -9,9 +9,16 @@ import {
   WORKFLOW,
   type TaskKey,
 } from '../../contract/names';
-import { projectSchema, QUEUE_LENGTH, type ManagedStart, type Project, type QueuedTask } from '../../contract/project';
+import {
+  projectSchema,
+  QUEUE_BYTES,
+  QUEUE_LENGTH,
+  type ManagedStart,
+  type Project,
+  type QueuedTask,
+} from '../../contract/project';
 import { attemptSchema, dispatchSchema, type Attempt } from '../../contract/run';
-import { isNotFound, type TaskServer } from './task-server';
+import { isNotFound, neverBegun, type TaskServer } from './task-server';
 
 /** Makes the activities between tasks and their projects' queues. */
 export function createProjectActivities(server: TaskServer): ProjectActivities {
@@ -19,8 +26,9 @@ export function createProjectActivities(server: TaskServer): ProjectActivities {
     async enqueueTask({ task: { tenantId }, projectId, queued }) {
       const project = await readProject(server, projectWorkflowId({ tenantId, projectId }));
       const isKnown = project?.queue.some(({ taskId }) => taskId === queued.taskId) === true;
-      if (!isKnown && (project?.queue.length ?? 0) >= QUEUE_LENGTH) {
-        throw codedFailure('PROJECT_FULL', `${String(QUEUE_LENGTH)} tasks wait in project ${projectId}`);
+      const isFull = (project?.queue.length ?? 0) >= QUEUE_LENGTH || JSON.stringify(project).length > QUEUE_BYTES;
+      if (!isKnown && isFull) {
+        throw codedFailure('PROJECT_FULL', `${String(project?.queue.length ?? 0)} tasks wait in project ${projectId}`);
       }
       await server.enqueue({ tenantId, projectId }, withoutDefaults(queued));
     },
@@ -108,11 +116,18 @@ async function reviveProjects(server: TaskServer, tenantId: string | null): Prom
   return revived;
 }
 
-/** What the last queue of the project knew when somebody ended it, or null. */
+/** Closed runs of a queue that are gone through, the newest first. */
+const EARLIER = 20;
+
+/** What the last queue of the project knew that had taken over what was before it, or null. */
 async function recover(server: TaskServer, workflowId: string): Promise<Project | null> {
   const query = `WorkflowId = ${visibilityText(workflowId)} AND WorkflowType = '${WORKFLOW.project}' AND ${closed}`;
-  const [last] = await server.list(query, 1);
-  return last === undefined ? null : projectSchema.parse(await server.query(workflowId, 'project', last.runId));
+  for (const { runId } of await server.list(query, EARLIER)) {
+    const held = await server.query(workflowId, 'project', runId).catch(neverBegun);
+    const known = held === null ? undefined : projectSchema.parse(held);
+    if (known?.isRecovered === true) return known;
+  }
+  return null;
 }
 
 async function readProject(server: TaskServer, workflowId: string): Promise<Project | null> {

@@ -6,9 +6,11 @@ import type { QueuedTask } from '../../contract/project';
 export interface SeenRun {
   readonly workflowId: string;
   readonly runId: string;
+  readonly type: string;
   /** `RUNNING`, `TERMINATED`, ... as the server names it. */
   readonly status: string;
   readonly closedAt: string | null;
+  readonly memo: Readonly<Record<string, unknown>>;
 }
 
 /** What the activities need of a Temporal client. A workflow that is not there rejects with `WorkflowNotFoundError`. */
@@ -29,9 +31,17 @@ export interface TaskServer {
   list(query: string, limit: number): Promise<SeenRun[]>;
   /** The newest run of a workflow id. */
   newest(workflowId: string): Promise<SeenRun>;
+  /** What a run was started with. */
+  inputOf(run: SeenRun): Promise<object>;
   /** Begins a chain again after a closed run, with its attributes; false when another run is open. */
   restart(closed: SeenRun, phase: string, input: object): Promise<boolean>;
 }
 
 /** Whether an error says that there is no such workflow. */
 export const isNotFound = (error: unknown): boolean => error instanceof Error && error.name === 'WorkflowNotFoundError';
+
+/** Answers null for a run that was ended before its first task: it holds nothing. Any other trouble is thrown on. */
+export function neverBegun(error: unknown): null {
+  if (error instanceof Error && /closed before WorkflowTaskStarted/i.test(error.message)) return null;
+  throw error;
+}

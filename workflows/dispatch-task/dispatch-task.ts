@@ -3,7 +3,8 @@ import type { PhaseInput } from '../../contract/new-task';
 import { registerHandlers } from '../task-record/handlers';
 import { goOn } from '../task-record/phase';
 import { now, openRecord } from '../task-record/record';
-import { amendAttempt, settle } from '../task-record/settling';
+import { amendAttempt, currentAttempt, settle } from '../task-record/settling';
+import { isSettling } from '../task-record/view';
 import { deliver } from './deliver';
 import { judgeByCriteria } from './judge-by-criteria';
 import { queueResultReceipt } from './queue-result-receipt';
@@ -20,9 +21,12 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
   registerHandlers(record);
   stopOnCancellation(record);
   return CancellationScope.nonCancellable(async () => {
-    const report = await deliver(record);
-    if (report === null) return goOn(record, 'dispatchTask');
-    record.conclude((carried) => settle(carried, report, now()));
+    // A chain that was ended while its result was being recorded begins again there.
+    if (!isSettling(currentAttempt(record.carried))) {
+      const report = await deliver(record);
+      if (report === null) return goOn(record, 'dispatchTask');
+      record.conclude((carried) => settle(carried, report, now()));
+    }
     await queueResultReceipt(record);
     await judgeByCriteria(record);
     record.conclude((carried) => amendAttempt(carried, { settledAt: now() }));

@@ -1,7 +1,14 @@
-import { ActivityFailure, ChildWorkflowFailure, ParentClosePolicy, startChild } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ChildWorkflowFailure,
+  ParentClosePolicy,
+  patched,
+  proxyActivities,
+  startChild,
+} from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { RunOrder, RunReport } from '../../contract/activities';
-import { SEARCH_ATTRIBUTE, threadWorkflowId } from '../../contract/names';
+import type { OrphanActivities, RunOrder, RunReport } from '../../contract/activities';
+import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, threadWorkflowId } from '../../contract/names';
 import { readReport, rolledOverSignal } from '../../contract/resume';
 import type { Attempt } from '../../contract/run';
 import { isExecutorAlive } from '../fail-orphan';
@@ -24,15 +31,33 @@ export async function startRun(order: RunOrder, attempt: Attempt): Promise<Run> 
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
-  // The lease is held: by this very attempt when an operator reset its phase, else by somebody else's.
-  if (await isExecutorAlive(attempt)) return followHere(order, attempt.hostId);
+  // The lease is held: by this very attempt when its phase was reset or begun again, else by somebody else's.
+  const isOurs = patched('2026-11-lease-holder')
+    ? await isLeaseOf(order.threadId, attempt.attemptId)
+    : await isExecutorAlive(attempt);
+  if (isOurs) return followHere(order, attempt.hostId);
   return { report: Promise.resolve(unstartedReport('failed', 'THREAD_BUSY', now())), letGo: () => undefined };
+}
+
+/**
+ * Whether a lease is this attempt's own. One that ended meanwhile, or that names nobody, is followed as well: following
+ * is idempotent, the fence starts nothing twice, and the provider's own lock keeps a thread to one writer.
+ */
+async function isLeaseOf(threadId: string, attemptId: string): Promise<boolean> {
+  const { findLeaseHolder } = proxyActivities<OrphanActivities>({
+    taskQueue: ORCHESTRATOR_QUEUE,
+    startToCloseTimeout: '10 seconds',
+    retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
+  });
+  const holder = await findLeaseHolder({ threadId });
+  return holder === null || holder === attemptId;
 }
 
 async function resumeUnderLease(order: RunOrder, hostId: string, threadId: string): Promise<Run> {
   const child = await startChild(resumeCodex, {
     workflowId: threadWorkflowId(threadId),
     args: [{ order, hostId }],
+    memo: { attemptId: order.attemptId },
     // The lease lasts as long as the run, whatever becomes of the task's own workflow.
     parentClosePolicy: ParentClosePolicy.ABANDON,
     typedSearchAttributes: [

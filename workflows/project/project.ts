@@ -1,11 +1,12 @@
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import { invalidArgument } from '../../contract/failures';
 import { projectInputSchema, projectSchema, type ProjectInput } from '../../contract/project';
+import { CARRIED_BYTES, utf8Length } from '../../contract/text';
 import { refuse } from '../task-record/refusal';
 import { registerProjectHandlers } from './handlers';
 import { ProjectQueue } from './project-queue';
 import { recover } from './recover';
-import { startNext } from './start-next';
+import { start, startNext } from './start-next';
 import { watchRuns } from './watch-runs';
 
 /**
@@ -18,15 +19,19 @@ export async function project(input: ProjectInput): Promise<never> {
   registerProjectHandlers(queue);
   return CancellationScope.nonCancellable(async () => {
     if (!('carried' in input)) await recover(queue);
+    else for (const task of queue.project.starting) void start(queue, task);
     const watching = watchRuns(queue);
     while (!queue.isFull()) {
       await condition(() => queue.next() !== undefined || queue.isFull());
       startNext(queue);
     }
     queue.isHeld = true;
-    await condition(() => queue.project.starting.length === 0 && allHandlersFinished());
-    await watching.end();
-    return continueAsNew<typeof project>({ carried: queue.project });
+    // A start that is slow is asked for again by the next run, with the same request id.
+    await condition(allHandlersFinished);
+    watching.end();
+    const next = { carried: queue.project };
+    if (utf8Length(JSON.stringify(next)) > CARRIED_BYTES) throw new Error('the queue is too large to be carried over');
+    return continueAsNew<typeof project>(next);
   });
 }
 

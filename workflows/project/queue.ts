@@ -1,4 +1,4 @@
-import type { Project, QueuedTask, RunningTask } from '../../contract/project';
+import type { Project, QueuedTask, RunningTask, StartingTask } from '../../contract/project';
 import { bounded } from '../../contract/text';
 
 /** Refusals that a queue remembers. */
@@ -36,7 +36,7 @@ export function nextOf({ isPaused, limit, queue, starting, running }: Project): 
 }
 
 /** Takes a task out of the queue and gives it a slot for its start. */
-export function take(project: Project, task: QueuedTask): Project {
+export function take(project: Project, task: StartingTask): Project {
   return {
     ...project,
     serial: project.serial + 1,

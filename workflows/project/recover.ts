@@ -3,7 +3,7 @@ import type { ProjectActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import { enqueue } from './queue';
 import type { ProjectQueue } from './project-queue';
-import { startAgain } from './start-next';
+import { start } from './start-next';
 import { freeSettled } from './watch-runs';
 
 /** Until the queue knows what runs already, it must start nothing: tried until the answer is there. */
@@ -21,11 +21,15 @@ export async function recover(queue: ProjectQueue): Promise<void> {
   if (earlier !== null) {
     const { limit, isPaused, running, starting, refused } = earlier;
     const known = { limit, isPaused, running, starting, refused, ...queue.settings };
-    queue.change((project) => earlier.queue.reduce(enqueue, { ...project, ...known }));
+    // What came in meanwhile is the newer word.
+    queue.change((project) =>
+      [...earlier.queue, ...project.queue].reduce(enqueue, { ...project, ...known, queue: [] }),
+    );
     // What was about to start may have started: its slot is taken, and asking again finds out.
-    for (const task of starting) startAgain(queue, task);
+    for (const task of starting) void start(queue, task);
     // Ends that came while no queue was there have told nobody.
     await freeSettled(queue);
   }
+  queue.change((project) => ({ ...project, isRecovered: true }));
   queue.isHeld = false;
 }

@@ -1,7 +1,7 @@
 import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
 import type { ProjectActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
-import type { ManagedStart, QueuedTask } from '../../contract/project';
+import type { ManagedStart, StartingTask } from '../../contract/project';
 import { now } from '../task-record/record';
 import type { ProjectQueue } from './project-queue';
 import { endStart, noteRefusal, take } from './queue';
@@ -15,22 +15,19 @@ const { startManaged } = proxyActivities<ProjectActivities>({
 
 /** Begins the next task, if one may begin; its slot is held from now on. */
 export function startNext(queue: ProjectQueue): void {
-  const task = queue.next();
-  if (task === undefined) return;
+  const next = queue.next();
+  if (next === undefined) return;
+  const { origin, serial } = queue.project;
+  const task = { ...next, requestId: `project:${origin}:${String(serial)}` };
   queue.change((project) => take(project, task));
   void start(queue, task);
 }
 
-/** Asks once more for the run of a task that holds its slot already. */
-export function startAgain(queue: ProjectQueue, task: QueuedTask): void {
-  queue.change((project) => ({ ...project, serial: project.serial + 1 }));
-  void start(queue, task);
-}
-
-async function start(queue: ProjectQueue, queued: QueuedTask): Promise<void> {
-  const { tenantId, id: projectId, origin, serial } = queue.project;
+/** Asks for the run of a task that holds its slot; asking again with the same request id comes to the same run. */
+export async function start(queue: ProjectQueue, { requestId, ...queued }: StartingTask): Promise<void> {
+  const { tenantId, id: projectId } = queue.project;
   const { taskId } = queued;
-  const order = { task: { tenantId, taskId }, projectId, queued, requestId: `project:${origin}:${String(serial)}` };
+  const order = { task: { tenantId, taskId }, projectId, queued, requestId };
   const came = await startManaged(order).catch(refusedBy);
   const isRunning = came.kind === 'started' && !queue.hasSettled(came.attemptId);
   const run = isRunning ? { taskId, attemptId: came.attemptId, since: now() } : null;

@@ -13,10 +13,10 @@ const { findSettled } = proxyActivities<ProjectActivities>({
 });
 
 /** Frees the slots of runs whose word was lost: a workflow that was ended from outside, a queue that was away. */
-export function watchRuns(queue: ProjectQueue): { end(): Promise<void> } {
+export function watchRuns(queue: ProjectQueue): { end(): void } {
   const state = { isEnding: false };
   const isEnding = () => state.isEnding;
-  const watching = (async () => {
+  void (async () => {
     for (;;) {
       await condition(() => isEnding() || queue.project.running.length > 0);
       if (isEnding() || (await condition(isEnding, LOOK))) return;
@@ -26,7 +26,6 @@ export function watchRuns(queue: ProjectQueue): { end(): Promise<void> } {
   return {
     end: () => {
       state.isEnding = true;
-      return watching;
     },
   };
 }

@@ -7,6 +7,7 @@ const DEPENDANTS = 1_000;
 export function addDependant(carried: Carried, workflowId: string): Carried {
   const { dependants, task } = carried;
   const isTask = typeof workflowId === 'string' && workflowId.startsWith(`task/${task.tenantId}/`);
-  if (!isTask || dependants.includes(workflowId) || dependants.length >= DEPENDANTS) return carried;
-  return { ...carried, dependants: [...dependants, workflowId] };
+  if (!isTask || dependants.includes(workflowId)) return carried;
+  // The longest waiting ones go first when there are too many: they look again whenever something else wakes them.
+  return { ...carried, dependants: [...dependants, workflowId].slice(-DEPENDANTS) };
 }

@@ -50,6 +50,9 @@ export function refuseDispatch(carried: Owned, dispatch: Dispatch): Failure | nu
   const { task } = carried;
   const about = { taskId: task.id };
   const projectId = managerOf(carried);
+  if (dispatch.managedBy !== undefined && dispatch.managedBy !== projectId && carried.version > 1) {
+    return failure('TASK_STATUS_CONFLICT', `task ${task.id} has left project ${dispatch.managedBy}`, about);
+  }
   if (isTerminal(task.status) && projectId !== null) {
     return failure('TASK_TERMINAL', `task ${task.id} is ${task.status} and managed by project ${projectId}`, {
       hint: 'Create a new task in the project, or reopen this one with `perdure task reopen`.',
@@ -94,6 +97,9 @@ export function threadToKeep(task: Task, { replaceThread = false }: Dispatch): s
 
 const MODE: Partial<Record<Task['status'], RunMode>> = { interrupted: 'resume', failed: 'retry', pending: 'start' };
 
+/** Dependencies that an answer names; the record has them all. */
+const NAMED = 20;
+
 /** Accepts a dispatch that is made when the last dependency completes; until then nothing else of the task changes. */
 export function awaitDependencies(
   carried: Carried,
@@ -103,12 +109,13 @@ export function awaitDependencies(
   const { task, intent } = carried;
   const refusal = intent === null ? refuseDispatch(carried, dispatch) : notDispatchable(task);
   if (refusal !== null) return refusal;
-  const waitsFor = relations.dependencies.flatMap(({ id, status }) => (status === 'completed' ? [] : [id]));
+  const open = relations.dependencies.flatMap(({ id, status }) => (status === 'completed' ? [] : [id]));
+  const waitsFor = open.slice(0, NAMED);
   const { managedBy: _, ...awaiting } = dispatch;
   const entry = {
     at,
     actor: dispatch.actor,
-    summary: `starts after ${waitsFor.join(', ')}`,
+    summary: bounded(`starts after ${open.join(', ')}`, 1_000),
     detail: { type: 'await' },
   };
   return { carried: append({ ...carried, awaiting }, entry), answer: { success: true, taskId: task.id, waitsFor } };
@@ -126,6 +133,9 @@ export function dispatchTask(carried: Carried, claim: Claim): Step<StartedDispat
   const { dispatch, attemptId, at, relations } = claim;
   const refusal = carried.intent === null ? refuseDispatch(carried, dispatch) : notDispatchable(task);
   if (refusal !== null) return refusal;
+  if (carried.version > 1 && carried.attempts.some((attempt) => attempt.attemptId === attemptId)) {
+    return failure('REQUEST_CONFLICT', 'the request id has led to an attempt already', { taskId: task.id });
+  }
   const waiting = refuseDependencies(task.id, relations);
   if (waiting !== null) return waiting;
   const answer = (mode: RunMode): StartedDispatch => ({ success: true, taskId: task.id, attemptId, mode });

@@ -3,12 +3,9 @@ import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE, type PhaseType } from '../../contract/names';
 import type { PhaseInput } from '../../contract/new-task';
 import { RULES } from '../../contract/run';
-import { utf8Length } from '../../contract/text';
+import { CARRIED_BYTES, utf8Length } from '../../contract/text';
 import type { TaskRecord } from './record';
 import { attributesOf } from './view';
-
-/** Bytes that a phase may hand on; the server's limit is 2 MB, and records are bounded well below it. */
-const CARRIED_BYTES = 1_950_000;
 
 /** Light, idempotent and local to the orchestrator: retried for as long as the store may need. */
 const { archiveEntries } = proxyActivities<ReceiptActivities>({

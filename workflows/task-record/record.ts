@@ -24,7 +24,8 @@ export class TaskRecord {
   private title: string;
   private updates = 0;
   private isToRollOver = false;
-  private readonly watched = new Set<string>();
+  /** Requests that are being answered, by their id. */
+  readonly inFlight = new Map<string, { digest: string; answer: Promise<object> }>();
   /** Whether a dispatch that waits for dependencies should look at them again. */
   isReadinessDue: boolean;
 
@@ -71,13 +72,6 @@ export class TaskRecord {
     if (isRefusal(step)) return refuse(step);
     this.commit(() => step.carried);
     return step.answer;
-  }
-
-  /** The dependencies that this run has not asked yet to tell it of their completion; asked from now on. */
-  unwatched(): string[] {
-    const fresh = this.state.task.dependencies.filter((taskId) => !this.watched.has(taskId));
-    for (const taskId of fresh) this.watched.add(taskId);
-    return fresh;
   }
 
   countUpdate(): void {

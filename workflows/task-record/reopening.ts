@@ -38,6 +38,9 @@ export function acceptReopen(
   const { id: taskId } = carried.task;
   const refusal = refuseReopen(carried, { ...reopen, dispatch: then?.dispatch });
   if (refusal !== null) return refusal;
+  if (then !== null && carried.attempts.some(({ attemptId }) => attemptId === then.attemptId)) {
+    return failure('REQUEST_CONFLICT', 'the request id has led to an attempt already', { taskId });
+  }
   const waiting = then === null ? null : refuseDependencies(taskId, then.relations);
   if (waiting !== null) return waiting;
   return {

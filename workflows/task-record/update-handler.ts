@@ -28,7 +28,8 @@ export function update<S extends RequestSchema, A extends object>(
   definition: UpdateDefinition<A, [z.input<S>]>,
   rule: UpdateRule<S, A>,
 ): void {
-  const inFlight = new Map<string, { digest: string; answer: Promise<A> }>();
+  // One for all kinds of requests: an id means one of them.
+  const { inFlight } = record;
   const answerOnce = async (input: z.output<S>, digest: string): Promise<A> => {
     // An operator's cancellation of the workflow is a stop of the run, and never loses a request that was accepted.
     const answer = await CancellationScope.nonCancellable(() => rule.accept(input));
@@ -44,7 +45,7 @@ export function update<S extends RequestSchema, A extends object>(
     const { requestId } = input;
     if (requestId === undefined) return answerOnce(input, digest);
     const flying = inFlight.get(requestId);
-    if (flying !== undefined) return flying.answer;
+    if (flying !== undefined) return flying.answer as Promise<A>;
     const answer = answerOnce(input, digest).finally(() => inFlight.delete(requestId));
     inFlight.set(requestId, { digest, answer });
     return answer;

@@ -24,7 +24,7 @@ const { enqueueTask } = proxyActivities<ProjectActivities>({
 
 /** Hands a managed task to its project's queue; nothing of the task changes (MA2). */
 export async function enqueue(record: TaskRecord, dispatch: Dispatch): Promise<ManagedDispatch> {
-  const { task } = record.carried;
+  const { task, awaiting } = record.carried;
   const projectId = projectOf(task) ?? '';
   const { tenantId, id: taskId } = task;
   try {
@@ -33,8 +33,9 @@ export async function enqueue(record: TaskRecord, dispatch: Dispatch): Promise<M
     if (!(error instanceof ActivityFailure)) throw error;
     return refuse(hookFailure(error, taskId));
   }
-  // A dispatch that waited for its dependencies has been made.
-  if (record.carried.awaiting !== null) record.commit((carried) => ({ ...carried, awaiting: null }));
+  // A dispatch that waited for its dependencies has been made; one that the queue set meanwhile has not.
+  if (awaiting !== null && record.carried.awaiting === awaiting)
+    record.commit((carried) => ({ ...carried, awaiting: null }));
   return { success: true, taskId, managed: true, projectId };
 }
 

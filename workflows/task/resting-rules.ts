@@ -32,6 +32,10 @@ export function restingRules(record: TaskRecord): PhaseRules {
     isConverging = true;
     return work().finally(() => (isConverging = false));
   };
+  let enqueuing: Promise<DispatchAnswer> | null = null;
+  // Two dispatches at once are one place in the queue.
+  const enqueueOnce = (dispatch: Dispatch): Promise<DispatchAnswer> =>
+    (enqueuing ??= enqueue(record, dispatch).finally(() => (enqueuing = null)));
   const orphaned = () => isOrphan(record.carried) && managerOf(record.carried) === null;
   return {
     dispatch: {
@@ -41,10 +45,11 @@ export function restingRules(record: TaskRecord): PhaseRules {
         return refuseDispatch({ version, task: orphaned() ? { ...task, status: 'failed' } : task }, dispatch);
       },
       async accept(dispatch) {
-        if (isForQueue(record.carried, dispatch)) return enqueue(record, dispatch);
+        if (isForQueue(record.carried, dispatch)) return enqueueOnce(dispatch);
+        const requestId = currentUpdateInfo()?.id;
         const attemptId = attemptIdOf(dispatch);
         if (orphaned() && !isConverging) await once(() => convergeForDispatch(record, dispatch));
-        return start(record, dispatch, attemptId);
+        return start(record, { dispatch, attemptId, requestId });
       },
     },
     reopen: {
@@ -65,7 +70,7 @@ export function restingRules(record: TaskRecord): PhaseRules {
  * The id of the attempt that a dispatch makes. It follows from the request, so that an operator's reset of the workflow
  * comes to the same attempt and the fence holds; a request id of a person's own making only counts for this task.
  */
-function attemptIdOf({ requestId }: { requestId?: string | undefined }): string {
+export function attemptIdOf({ requestId }: { requestId?: string | undefined }): string {
   const request = requestId ?? currentUpdateInfo()?.id;
   return request === undefined ? uuid4() : attemptIdFor(workflowInfo().workflowId, request);
 }
@@ -86,11 +91,22 @@ async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Pro
   });
 }
 
-async function start(record: TaskRecord, dispatch: Dispatch, attemptId: string): Promise<DispatchAnswer> {
+interface Start {
+  readonly dispatch: Dispatch;
+  readonly attemptId: string;
+  /** Id of the update that asked for it. */
+  readonly requestId: string | undefined;
+}
+
+async function start(record: TaskRecord, { dispatch, attemptId, requestId }: Start): Promise<DispatchAnswer> {
   // Without a pause where there is nothing to read: a stop that was sent right after finds the run.
   const relations = hasRelations(record.carried.task) ? await readRelations(record) : NO_RELATIONS;
   const isWaiting = dispatch.whenReady === true && refuseDependencies(record.carried.task.id, relations) !== null;
-  if (isWaiting) return record.perform((carried) => awaitDependencies(carried, dispatch, { relations, at: now() }));
+  if (isWaiting) {
+    // With its id: a reset of the phase that starts by itself must come to the same attempt.
+    const awaiting = { ...dispatch, requestId: dispatch.requestId ?? requestId };
+    return record.perform((carried) => awaitDependencies(carried, awaiting, { relations, at: now() }));
+  }
   const threadId = record.carried.version === 1 ? null : threadToKeep(record.carried.task, dispatch);
   if (threadId !== null) await refuseBusyThread(record, threadId);
   return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId, at: now(), relations }));

@@ -13,13 +13,12 @@ import { restingRules } from './resting-rules';
  */
 export async function task(input: PhaseInput): Promise<never> {
   const record = openRecord('task', input);
-  const rules = restingRules(record);
-  registerHandlers(record, rules);
+  registerHandlers(record, restingRules(record));
   return CancellationScope.nonCancellable(async () => {
     for (;;) {
-      await condition(() => isLeaving(record) || nextErrand(record, rules) !== undefined);
+      await condition(() => isLeaving(record) || nextErrand(record) !== undefined);
       if (isLeaving(record)) return leave(record);
-      await nextErrand(record, rules)?.();
+      await nextErrand(record)?.();
     }
   });
 }

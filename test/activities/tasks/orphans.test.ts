@@ -4,7 +4,14 @@ import type { SeenRun, TaskServer } from '../../../activities/tasks/task-server'
 
 const THREAD = '0199aaaa-bbbb-7ccc-8ddd-000000000001';
 const order = { threadId: THREAD, task: { tenantId: 'default', taskId: 'T-1' } };
-const run = (workflowId: string, status: string): SeenRun => ({ workflowId, runId: 'r', status, closedAt: null });
+const run = (workflowId: string, status: string): SeenRun => ({
+  workflowId,
+  runId: 'r',
+  status,
+  type: 'resumeCodex',
+  memo: {},
+  closedAt: null,
+});
 
 /** Who holds the thread, as far as a server says it that answers these things. */
 const holder = (answers: Pick<TaskServer, 'newest'> & Partial<TaskServer>): Promise<string | null> =>
