@@ -42,4 +42,41 @@ describe('a note to a task', () => {
       [0, 0, 1, 0],
     ]);
   });
+
+  it('is given to the first turn when it came before that (P117)', async () => {
+    const task = await stage.create();
+    await note(task, 'before the first');
+    await stage.settle(task);
+    await stage.settle(task);
+    expect(told(task, ['before the first'])).toEqual([[1, 0]]);
+  });
+
+  it('is not given twice when a reopening came in between (P117)', async () => {
+    const task = await stage.create();
+    stage.host.run = (order) => goodReport(order);
+    await stage.settle(task);
+    await note(task, 'early');
+    await stage.settle(task, { completion: 'criteria' });
+    await note(task, 'late');
+    await stage.settle(task);
+    stage.host.run = (order) => goodReport(order, { outcome: 'failed', code: 'RUN_FAILED', error: 'no luck' });
+    await stage.settle(task);
+    await stage.settle(task);
+    expect(told(task, ['early', 'late'])).toEqual([
+      [0, 1, 0, 0, 0],
+      [0, 0, 1, 0, 0],
+    ]);
+  });
+
+  it('among five hundred is in the record, and given to the next turn or said to be left out (P117)', async () => {
+    const task = await stage.create();
+    await stage.settle(task);
+    const notes = Array.from({ length: 500 }, (_, serial) => `note ${serial}.`);
+    for (const summary of notes) await note(task, summary);
+    await stage.settle(task);
+    const told = stage.host.orders.at(-1)?.message ?? '';
+    const missing = notes.filter((summary) => !told.split('\n').includes(summary));
+    const said = /(\d+) (earlier|more|older) notes/.exec(told)?.[1];
+    expect(missing.length === 0 ? '0' : said).toBe(String(missing.length));
+  });
 });

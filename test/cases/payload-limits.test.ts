@@ -1,7 +1,8 @@
-import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowUpdateFailedError, type WorkflowHandle } from '@temporalio/client';
 import { createTask, noteTask, openSession, showTask, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
 import {
+  addActivityUpdate,
   newTaskSchema,
   RECORD_BYTES,
   recordLength,
@@ -53,10 +54,12 @@ describe('a request over the limit of a payload', () => {
     expect(await showTask(session, 'L-1')).toMatchObject({ code: 'TASK_NOT_FOUND' });
   });
 
-  it('is refused as a note, and the task goes on (P50)', async () => {
+  it('is refused as a note, and by the server when it comes past our client; the task goes on (P50)', async () => {
     const task = await stage.create();
-    const refused = await noteTask(session, idOf(task), { summary: 'x'.repeat(3 * MB) });
-    expect(refused).toMatchObject({ code: 'INVALID_ARGUMENT', retryable: false });
+    const summary = 'x'.repeat(3 * MB);
+    expect(await noteTask(session, idOf(task), { summary })).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    const raw = task.executeUpdate(addActivityUpdate, { args: [{ summary }] });
+    await expect(raw).rejects.not.toBeInstanceOf(WorkflowUpdateFailedError);
     expect((await stage.record(task)).activities).toHaveLength(1);
     expect(await stage.settle(task)).toMatchObject({ outcome: 'completed' });
   });

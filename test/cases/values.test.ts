@@ -5,6 +5,9 @@ import { LocalHome } from '../helpers/local-home';
 import { replayAll } from '../helpers/replay';
 import { codeOf, Stage } from '../helpers/stage';
 
+const cyclic: { self?: unknown } = {};
+cyclic.self = cyclic;
+
 describe('values in metadata and context', () => {
   let stage: Stage;
   let home: LocalHome;
@@ -30,6 +33,7 @@ describe('values in metadata and context', () => {
     ['a set', new Set([1])],
     ['an error', new Error('x')],
     ['a function', () => 1],
+    ['a cyclic object', cyclic],
   ])('that JSON does not know, such as %s, are refused before anything is sent (P83)', async (_what, value) => {
     const metadata = { value } as unknown as Record<string, string>;
     expect(await createTask(session, { id: 'V-1', title: 'x', metadata })).toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -50,7 +54,7 @@ describe('values in metadata and context', () => {
     expect(await stage.record(task)).toEqual(before);
   });
 
-  it.each(['constructor', 'prototype'])(
+  it.each(['__proto__', 'constructor', 'prototype'])(
     'under the name %s are data or refused, and reach no prototype (P83)',
     async (name) => {
       const task = await stage.create();
