@@ -4,7 +4,7 @@ import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/name
 import { sweepInputSchema, type Sweep } from '../contract/orphan';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { outcomeOf } from './outcome';
-import { absence } from './record';
+import { unlessAbsent } from './record';
 import { ask, type Session } from './session';
 
 /** Milliseconds that a sweep may take: each task's host has half a minute to answer. */
@@ -31,6 +31,6 @@ export async function findOrphans(session: Session, { apply, taskId }: Look): Pr
         typedSearchAttributes: new TypedSearchAttributes([{ key: SEARCH_ATTRIBUTE.tenant, value: tenantId }]),
       }),
     );
-    return Promise.race([sweeping, absence(session)]);
+    return unlessAbsent(session, sweeping);
   });
 }

@@ -49,22 +49,36 @@ export async function queryAttempts(session: Session, taskId: string, runId?: st
 }
 
 /** Puts a query to a worker; where no worker polls, nobody is waited for. */
-export function askWorker<T>(session: Session, query: () => Promise<T>): Promise<T> {
-  return Promise.race([ask(session, QUERY_MS, query), absence(session)]);
+export const askWorker = <T>(session: Session, query: () => Promise<T>): Promise<T> =>
+  unlessAbsent(session, ask(session, QUERY_MS, query));
+
+/** Waits for an answer, and no longer than a worker may be there; it leaves nothing under way once it has answered. */
+export async function unlessAbsent<T>(session: Session, answer: Promise<T>): Promise<T> {
+  const answered = new AbortController();
+  try {
+    return await Promise.race([answer, absence(session, answered.signal)]);
+  } finally {
+    answered.abort();
+  }
 }
 
 /** How long no worker may be seen before it counts: after a restart of the server each one comes back by itself. */
 const ABSENCE_MS = 2_000;
 
 /** Refuses once it is clear that no worker polls; says nothing as long as one might answer. */
-export async function absence(session: Session): Promise<never> {
-  const isAbsent = async () => (await pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow')).length === 0;
+async function absence(session: Session, answered: AbortSignal): Promise<never> {
+  const { connection } = await session.client();
+  // A call that is still under way when the session closes would be tried again on a closed connection.
+  const isAbsent = () =>
+    connection.withAbortSignal(answered, async () => {
+      return (await pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow')).length === 0;
+    });
   try {
     if (!(await isAbsent())) return await never();
-    await sleep(ABSENCE_MS, undefined, { ref: false });
+    await sleep(ABSENCE_MS, undefined, { ref: false, signal: answered });
     if (!(await isAbsent())) return await never();
   } catch {
-    // The query itself says what is wrong with the server.
+    // Answered in time; or the query itself says what is wrong with the server.
     return never();
   }
   return refuse('WORKER_SILENT', `no worker polls ${ORCHESTRATOR_QUEUE}`);

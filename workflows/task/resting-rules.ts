@@ -22,6 +22,7 @@ import { refuse } from '../task-record/refusal';
 import { readRelations } from '../task-record/relations';
 import { claimOf, isBareClaim } from '../task-record/executor';
 import { failOrphaned, notOrphaned } from '../task-record/settling';
+import { isTerminal, refuseTransition } from '../task-record/transitions';
 import { converge, isOrphan } from './converge';
 import { enqueue } from './enqueue';
 
@@ -99,6 +100,7 @@ interface Start {
 }
 
 async function start(record: TaskRecord, { dispatch, attemptId, requestId }: Start): Promise<DispatchAnswer> {
+  const wasTerminal = isTerminal(record.carried.task.status);
   // Without a pause where there is nothing to read: a stop that was sent right after finds the run.
   const relations = hasRelations(record.carried.task) ? await readRelations(record) : NO_RELATIONS;
   const isWaiting = dispatch.whenReady === true && refuseDependencies(record.carried.task.id, relations) !== null;
@@ -109,7 +111,13 @@ async function start(record: TaskRecord, { dispatch, attemptId, requestId }: Sta
   }
   const threadId = record.carried.version === 1 ? null : threadToKeep(record.carried.task, dispatch);
   if (threadId !== null) await refuseBusyThread(record, threadId);
-  return record.perform((carried) => dispatchTask(carried, { dispatch, attemptId, at: now(), relations }));
+  return record.perform((carried) => {
+    // Ended while this was looking around: the dispatch was not meant to reopen it.
+    if (carried.version > 1 && !wasTerminal && isTerminal(carried.task.status)) {
+      return refuseTransition(carried.task, 'in_progress');
+    }
+    return dispatchTask(carried, { dispatch, attemptId, at: now(), relations });
+  });
 }
 
 /** A thread that somebody else runs on refuses the dispatch before anything is claimed (RN13). */
