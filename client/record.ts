@@ -62,6 +62,8 @@ export async function unlessAbsent<T>(session: Session, answer: Promise<T>): Pro
   }
 }
 
+/** A worker that is there has answered by then; the server is asked about pollers only after that, because it limits it. */
+const PRESENCE_MS = 750;
 /** How long no worker may be seen before it counts: after a restart of the server each one comes back by itself. */
 const ABSENCE_MS = 2_000;
 
@@ -74,6 +76,7 @@ async function absence(session: Session, answered: AbortSignal): Promise<never> 
       return (await pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow')).length === 0;
     });
   try {
+    await sleep(PRESENCE_MS, undefined, { ref: false, signal: answered });
     if (!(await isAbsent())) return await never();
     await sleep(ABSENCE_MS, undefined, { ref: false, signal: answered });
     if (!(await isAbsent())) return await never();
