@@ -10,8 +10,8 @@ import { isRefusal, type Step } from './transitions';
 import { attributesOf, whyOf } from './view';
 import { overflowOf, type Overflow } from './window';
 
-/** Updates that one run takes before it rolls over; the server's limit is 2,000. */
-const UPDATES_PER_RUN = 1_000;
+/** Updates that one run takes before it rolls over, by its rules: a run that is not in the cache is replayed whole. */
+const UPDATES_PER_RUN = { 1: 1_000, 2: 200 } as const;
 /** Characters of a title that lists show. */
 const LISTED_TITLE = 200;
 
@@ -87,7 +87,7 @@ export class TaskRecord {
   isFull(): boolean {
     return (
       this.isToRollOver ||
-      this.updates >= UPDATES_PER_RUN ||
+      this.updates >= UPDATES_PER_RUN[this.state.version] ||
       workflowInfo().continueAsNewSuggested ||
       this.overflow() !== null
     );
