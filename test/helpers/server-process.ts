@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+  type ConnectionOptions,
+} from '@temporalio/client';
 
 /** A binary that set-up took: the one that a variable names, else the cached one, else the one on PATH. */
 export function installedBinary(file: string, variable: string): string {
@@ -21,10 +27,22 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+const RETRY_MS = 100;
+const RETRIES = defaultGrpcRetryOptions({ maxAttempts: 100 });
+
 /** A Temporal server of a test in a process of its own, on loopback. */
 export abstract class ServerProcess {
   private child: ChildProcess | undefined;
   private connected: Connection | undefined;
+  private isStopping = false;
+  /**
+   * A call that waits for its next try when its connection closes throws where nobody can catch it. So tries follow
+   * each other soon, and none follows once the server stops.
+   */
+  private readonly retry = makeGrpcRetryInterceptor({
+    delayFunction: () => RETRY_MS,
+    retryableDecider: (...of) => !this.isStopping && RETRIES.retryableDecider(...of),
+  });
 
   protected constructor(protected readonly port: number) {}
 
@@ -53,7 +71,11 @@ export abstract class ServerProcess {
     const start = { hasEnded: false };
     const note = () => (start.hasEnded = true);
     this.child.once('error', note).once('exit', note);
-    this.connected ??= Connection.lazy({ ...this.connectionOptions, address: this.address });
+    this.connected ??= Connection.lazy({
+      ...this.connectionOptions,
+      address: this.address,
+      interceptors: [this.retry],
+    });
     await until(async () => start.hasEnded || (await this.answers()));
     if (start.hasEnded) throw new Error(`${binary} ended before it answered; run ${this.setup}`);
   }
@@ -67,6 +89,8 @@ export abstract class ServerProcess {
   }
 
   async stop(): Promise<void> {
+    this.isStopping = true;
+    await new Promise((resolve) => setTimeout(resolve, 2 * RETRY_MS));
     await this.connected?.close();
     await this.kill();
   }
