@@ -1,7 +1,7 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { ATTENTIONS } from '../contract/attention';
 import type { Outcome } from '../contract/failures';
-import { ORCHESTRATOR_QUEUE, parseTaskWorkflowId, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/names';
+import { ORCHESTRATOR_QUEUE, parseTaskWorkflowId, SEARCH_ATTRIBUTE, visibilityText, WORKFLOW } from '../contract/names';
 import { taskStatus } from '../contract/task';
 import { outcomeOf, refuse } from './outcome';
 import { pollersOf } from './pollers';
@@ -104,7 +104,7 @@ export function listQuery(tenantId: string, filter: TaskFilter = {}): string {
 /** A string literal of the visibility language. A server on SQLite finds nothing that holds a backslash (measured). */
 function quoted(value: string): string {
   if (value.includes('\\')) refuse('INVALID_ARGUMENT', 'a filter cannot hold a backslash');
-  return `'${value.replaceAll("'", "''")}'`;
+  return visibilityText(value);
 }
 
 function listed(id: string, run: WorkflowExecutionInfo): ListedTask {

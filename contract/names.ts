@@ -70,5 +70,8 @@ export const SEARCH_ATTRIBUTE = {
   thread: defineSearchAttributeKey('PerdureThread', 'KEYWORD'),
 } as const;
 
+/** Visibility condition of a run that was ended from outside, or that gave up. */
+export const ENDED = "ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')";
+
 /** A string literal of the visibility language. */
 export const visibilityText = (value: string): string => `'${value.replaceAll("'", "''")}'`;

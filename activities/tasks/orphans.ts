@@ -1,5 +1,6 @@
 import type { OrphanActivities } from '../../contract/activities';
 import {
+  ENDED,
   parseTaskWorkflowId,
   SEARCH_ATTRIBUTE,
   taskWorkflowId,
@@ -17,8 +18,7 @@ const { status, attention, tenant, thread } = SEARCH_ATTRIBUTE;
 const RUNS = `${attention.name} IN ('running', 'stopping')`;
 /** Nothing of ours runs these: somebody claimed them. What waits for an outcome or a decision is no orphan. */
 const CLAIMED = `ExecutionStatus = 'Running' AND ${status.name} = 'in_progress' AND ${attention.name} = 'claimed'`;
-/** Ended from outside while they ran, or while somebody had them. */
-const CLOSED = `ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')`;
+/** What was ended while it ran, or while somebody had it. */
 const UNFINISHED = `(${status.name} = 'in_progress' OR ${RUNS})`;
 
 /** Runs that a look goes through, at most. */
@@ -43,7 +43,7 @@ export function createOrphanActivities(server: TaskServer): OrphanActivities {
         }
       };
       // Asked for by name, one that was ended at rest comes back as well.
-      const ended = taskId === null ? `${CLOSED} AND ${UNFINISHED}` : CLOSED;
+      const ended = taskId === null ? `${ENDED} AND ${UNFINISHED}` : ENDED;
       await take(await server.list(`${scope} AND ${ended}`, LISTED), 'closed');
       await take(await server.list(`${scope} AND ${CLAIMED}`, LISTED), 'claimed');
       return found;

@@ -2,6 +2,7 @@ import type { ProjectActivities } from '../../contract/activities';
 import { codedFailure } from '../../contract/coded-failure';
 import type { Failure } from '../../contract/failures';
 import {
+  ENDED,
   parseProjectWorkflowId,
   projectWorkflowId,
   taskWorkflowId,
@@ -72,10 +73,12 @@ function started(answer: object, projectId: string): ManagedStart {
   return { kind: 'refused', code: 'TASK_STATUS_CONFLICT', error: `the task has left project ${projectId}` };
 }
 
+const attemptsOf = async (server: TaskServer, task: TaskKey): Promise<Attempt[]> =>
+  attemptSchema.array().parse(await server.query(taskWorkflowId(task), 'attempts'));
+
 /** The run of a task that its project began and lost sight of, because somebody ended the queue. */
 async function runOf(server: TaskServer, task: TaskKey, projectId: string): Promise<string | undefined> {
-  const attempts = attemptSchema.array().parse(await server.query(taskWorkflowId(task), 'attempts'));
-  const last = attempts.at(-1);
+  const last = (await attemptsOf(server, task)).at(-1);
   return last?.managedBy === projectId && last.settledAt === null ? last.attemptId : undefined;
 }
 
@@ -89,9 +92,7 @@ function refused({ code, error }: Failure): ManagedStart {
 /** Whether a run holds its slot no more; one whose workflow was ended from outside is judged by the sweep first. */
 async function hasSettled(server: TaskServer, task: TaskKey, attemptId: string): Promise<boolean> {
   try {
-    const answer = await server.query(taskWorkflowId(task), 'attempts');
-    const attempts: Attempt[] = attemptSchema.array().parse(answer);
-    const attempt = attempts.find((each) => each.attemptId === attemptId);
+    const attempt = (await attemptsOf(server, task)).find((each) => each.attemptId === attemptId);
     return attempt === undefined || attempt.settledAt !== null;
   } catch (error) {
     return isNotFound(error);
@@ -99,12 +100,10 @@ async function hasSettled(server: TaskServer, task: TaskKey, attemptId: string):
 }
 
 /** Queues that a look finds ended, at most: closed runs stay visible for the retention time. */
-const ENDED = 1_000;
-
-const closed = "ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled')";
+const LISTED = 1_000;
 
 async function reviveProjects(server: TaskServer, tenantId: string | null): Promise<number> {
-  const ended = await server.list(`WorkflowType = '${WORKFLOW.project}' AND ${closed}`, ENDED);
+  const ended = await server.list(`WorkflowType = '${WORKFLOW.project}' AND ${ENDED}`, LISTED);
   let revived = 0;
   for (const workflowId of new Set(ended.map((run) => run.workflowId))) {
     const project = parseProjectWorkflowId(workflowId);
@@ -121,7 +120,7 @@ const EARLIER = 20;
 
 /** What the last queue of the project knew that had taken over what was before it, or null. */
 async function recover(server: TaskServer, workflowId: string): Promise<Project | null> {
-  const query = `WorkflowId = ${visibilityText(workflowId)} AND WorkflowType = '${WORKFLOW.project}' AND ${closed}`;
+  const query = `WorkflowId = ${visibilityText(workflowId)} AND WorkflowType = '${WORKFLOW.project}' AND ${ENDED}`;
   for (const { runId } of await server.list(query, EARLIER)) {
     const held = await server.query(workflowId, 'project', runId).catch(neverBegun);
     const known = held === null ? undefined : projectSchema.parse(held);
