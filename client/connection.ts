@@ -1,14 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadClientConnectConfig, type ClientConnectConfig } from '@temporalio/envconfig';
-import {
-  Client,
-  Connection,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
-  type ConnectionOptions,
-} from '@temporalio/client';
+import { Client, Connection, defaultGrpcRetryOptions, type ConnectionOptions } from '@temporalio/client';
 import { z } from 'zod';
+import { retryUntilClosed } from './call-retry';
 import { messageOf, refuse } from './outcome';
 import { portRefused } from './refused-port';
 import { GRPC, grpcStatus } from './temporal-failure';
@@ -120,7 +115,7 @@ function lazyConnection(plan: ConnectionPlan): Connection {
   // A caller may wait through a restart of the server: reconnect within seconds, not minutes.
   const channelArgs = { 'grpc.initial_reconnect_backoff_ms': 250, 'grpc.max_reconnect_backoff_ms': 2_000 };
   try {
-    const interceptors = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ initialIntervalMs }))];
+    const interceptors = [retryUntilClosed(defaultGrpcRetryOptions({ initialIntervalMs }))];
     return Connection.lazy({ ...connectionOptions(plan), connectTimeout: CONNECT_MS, channelArgs, interceptors });
   } catch (error) {
     return refuse('INVALID_ARGUMENT', `the Temporal address ${plan.address} cannot be used (${messageOf(error)})`);

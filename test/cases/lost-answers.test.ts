@@ -3,8 +3,6 @@ import { GrpcProxy } from '../helpers/grpc-proxy';
 import { Machine } from '../helpers/machine';
 import { CountedProvider } from '../helpers/counted-provider';
 
-jest.setTimeout(120_000);
-
 /** Everything that a person may be told when a server does not answer: no stack of Node, no raw error. */
 const STACK = /\n\s+at |node:internal|UnhandledPromise/;
 

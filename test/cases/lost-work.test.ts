@@ -17,8 +17,6 @@ import { Machine } from '../helpers/machine';
 import { markedWith } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 
-jest.setTimeout(120_000);
-
 const START = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000001"}'`;
 const OTHER = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000002"}'`;
 const DONE = `echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'`;

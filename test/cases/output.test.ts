@@ -11,8 +11,6 @@ import { started } from '../helpers/started';
 import { Machine } from '../helpers/machine';
 import { root } from '../helpers/root';
 
-jest.setTimeout(120_000);
-
 const MB = 1_000_000;
 const LINES = 40_000;
 /** Clipboard, link, cursor, C1, bell, carriage return, backspace, a forged line, and text that runs backwards. */

@@ -7,8 +7,6 @@ import { replayAll } from '../helpers/replay';
 import { root } from '../helpers/root';
 import { Stage } from '../helpers/stage';
 
-jest.setTimeout(120_000);
-
 const STEPS = 30;
 const TASKS = 6;
 /** A version mark takes at most 2 kB for one workflow; half of it is left for what a phase adds. */

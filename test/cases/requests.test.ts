@@ -8,8 +8,6 @@ import { until } from '../helpers/dev-server';
 import { LocalHome } from '../helpers/local-home';
 import { Stage } from '../helpers/stage';
 
-jest.setTimeout(120_000);
-
 /** What the server takes in one run of a workflow: a quarter of what it does by default. */
 const UPDATES = 500;
 const NOTES = 600;

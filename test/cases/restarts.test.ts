@@ -6,8 +6,6 @@ import { DevServer, until } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { end } from '../helpers/process';
 
-jest.setTimeout(180_000);
-
 const TASKS = 6;
 const STARTS = 3;
 

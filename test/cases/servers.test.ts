@@ -8,8 +8,6 @@ import { DevServer, until } from '../helpers/dev-server';
 import { GrpcProxy } from '../helpers/grpc-proxy';
 import { Machine } from '../helpers/machine';
 
-jest.setTimeout(180_000);
-
 const diagnosisSchema = z.looseObject({ checks: z.array(z.looseObject({ name: z.string(), ok: z.boolean() })) });
 
 const UNAUTHENTICATED = 16;

@@ -15,8 +15,6 @@ import { DevServer, until } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { markedWith } from '../helpers/outside-view';
 
-jest.setTimeout(120_000);
-
 const START = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000001"}'`;
 const RESULT = [
   `echo '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"a good result"}}'`,

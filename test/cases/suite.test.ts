@@ -6,8 +6,6 @@ import { randomUUID } from 'node:crypto';
 import { allProcesses } from '../helpers/outside-view';
 import { root } from '../helpers/root';
 
-jest.setTimeout(180_000);
-
 const FILES = ['test/workflows/reopen-task.test.ts', 'test/workflows/fail-orphan.test.ts', 'test/client/home.test.ts'];
 const MARK = 'PERDURE_SUITE';
 

@@ -10,8 +10,6 @@ import { killThem, leadersOf } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 import { replayAll } from '../helpers/replay';
 
-jest.setTimeout(180_000);
-
 const preload = join(__dirname, '..', 'fixtures', 'crash-point.cjs');
 const COMPLETED = { status: 0, success: true, taskStatus: 'completed', observation: 'finished' };
 

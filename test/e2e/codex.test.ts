@@ -10,8 +10,6 @@ import { rolloutsIn } from '../helpers/rollouts';
 import { SCRIPTED_KEY, ScriptedEndpoint } from '../helpers/scripted-endpoint';
 import { until } from '../helpers/until';
 
-jest.setTimeout(120_000);
-
 let server: DevServer;
 let endpoint: ScriptedEndpoint;
 let machine: Machine;

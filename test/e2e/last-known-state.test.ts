@@ -6,8 +6,6 @@ import { DevServer } from '../helpers/dev-server';
 import { Machine, type Answer } from '../helpers/machine';
 import { end } from '../helpers/process';
 
-jest.setTimeout(120_000);
-
 const LIMIT_MS = 10_000;
 /** A task in every state that matters here, and the status that it was last known to have. */
 const TASKS = [

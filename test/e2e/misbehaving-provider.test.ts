@@ -5,8 +5,6 @@ import { Machine } from '../helpers/machine';
 import { markedWith, memoryOf } from '../helpers/outside-view';
 import { replayAll } from '../helpers/replay';
 
-jest.setTimeout(120_000);
-
 /** What the longest line alone would take if it were held: bytes, joined, and as text. */
 const MEMORY_MIB = 300;
 const START = `echo '{"type":"thread.started","thread_id":"01a00000-0000-7000-8000-000000000001"}'`;

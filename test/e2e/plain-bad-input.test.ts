@@ -5,8 +5,6 @@ import { DevServer } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { OperatorShell } from '../helpers/operator-shell';
 
-jest.setTimeout(120_000);
-
 // No host works here: what is refused starts nothing.
 let server: DevServer;
 let machine: Machine;

@@ -7,8 +7,6 @@ import { about, asPlain, operatorQuestions, OperatorShell, type OperatorQuestion
 import { Stage } from '../helpers/stage';
 import { until } from '../helpers/until';
 
-jest.setTimeout(120_000);
-
 const oursSchema = z.object({ query: z.string(), tasks: z.array(z.object({ id: z.string() })) });
 const whySchema = z.looseObject({ sentence: z.string(), facts: z.array(z.string()) });
 

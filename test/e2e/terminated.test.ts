@@ -3,8 +3,6 @@ import { CountedProvider } from '../helpers/counted-provider';
 import { DevServer, until } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 
-jest.setTimeout(120_000);
-
 describe('a task whose workflow an operator terminated in mid-run', () => {
   let server: DevServer;
   let machine: Machine;

@@ -4,13 +4,8 @@ import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import {
-  Client,
-  Connection,
-  defaultGrpcRetryOptions,
-  makeGrpcRetryInterceptor,
-  type ConnectionOptions,
-} from '@temporalio/client';
+import { Client, Connection, defaultGrpcRetryOptions, type ConnectionOptions } from '@temporalio/client';
+import { retryUntilClosed } from '../../client/call-retry';
 
 /** A binary that set-up took: the one that a variable names, else the cached one, else the one on PATH. */
 export function installedBinary(file: string, variable: string): string {
@@ -27,23 +22,13 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-const RETRY_MS = 100;
-const RETRIES = defaultGrpcRetryOptions({ maxAttempts: 100 });
+/** A test ends servers and waits for the next one: its calls are tried again soon, for long. */
+const RETRY = retryUntilClosed({ ...defaultGrpcRetryOptions({ maxAttempts: 100 }), delayFunction: () => 100 });
 
 /** A Temporal server of a test in a process of its own, on loopback. */
 export abstract class ServerProcess {
   private child: ChildProcess | undefined;
   private connected: Connection | undefined;
-  private isStopping = false;
-  /**
-   * A call that waits for its next try when its connection closes throws where nobody can catch it. So tries follow
-   * each other soon, and none follows once the server stops.
-   */
-  private readonly retry = makeGrpcRetryInterceptor({
-    delayFunction: () => RETRY_MS,
-    retryableDecider: (...of) => !this.isStopping && RETRIES.retryableDecider(...of),
-  });
-
   protected constructor(protected readonly port: number) {}
 
   protected abstract readonly command: readonly [binary: string, ...args: string[]];
@@ -74,7 +59,7 @@ export abstract class ServerProcess {
     this.connected ??= Connection.lazy({
       ...this.connectionOptions,
       address: this.address,
-      interceptors: [this.retry],
+      interceptors: [RETRY],
     });
     await until(async () => start.hasEnded || (await this.answers()));
     if (start.hasEnded) throw new Error(`${binary} ended before it answered; run ${this.setup}`);
@@ -89,8 +74,6 @@ export abstract class ServerProcess {
   }
 
   async stop(): Promise<void> {
-    this.isStopping = true;
-    await new Promise((resolve) => setTimeout(resolve, 2 * RETRY_MS));
     await this.connected?.close();
     await this.kill();
   }

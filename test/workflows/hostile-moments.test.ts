@@ -6,8 +6,6 @@ import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
 
-jest.setTimeout(60_000);
-
 describe('what an operator does at a bad moment', () => {
   let stage: Stage;
   beforeAll(async () => {

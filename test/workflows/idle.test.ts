@@ -8,7 +8,6 @@ import { ScriptedQueue } from '../helpers/scripted-queue';
 import { Stage } from '../helpers/stage';
 import { TimeSkippingServer } from '../helpers/time-skipping-server';
 
-jest.setTimeout(60_000);
 // The time-skipping server now and then loses a query that comes between two phases; what is counted stays exact.
 jest.retryTimes(2);
 

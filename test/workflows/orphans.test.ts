@@ -8,8 +8,6 @@ import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
 
-jest.setTimeout(60_000);
-
 describe('orphans', () => {
   let stage: Stage;
   beforeAll(async () => {

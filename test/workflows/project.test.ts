@@ -16,8 +16,6 @@ import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
 
-jest.setTimeout(60_000);
-
 describe('a task that a project manages', () => {
   let stage: Stage;
   let serial = 0;

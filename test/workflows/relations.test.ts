@@ -4,8 +4,6 @@ import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';
 
-jest.setTimeout(60_000);
-
 describe('relations of tasks', () => {
   let stage: Stage;
   beforeAll(async () => {
