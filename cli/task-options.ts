@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { RunSettings, TaskDraft } from '../client/index';
+import { addDeliveryOptions, deliveryOf, type DeliveryOptions } from './delivery-options';
 import { collect, durationUpTo, pair, time } from './values';
 
 const PRIORITIES = ['low', 'medium', 'high'] as const;
@@ -16,6 +17,8 @@ export interface ContentOptions {
   readonly due?: string;
   readonly requireReview?: boolean;
   readonly accept?: string[] | false;
+  readonly acceptFile?: string[];
+  readonly acceptClean?: boolean;
 }
 
 /** Values of the flags that describe a new task. */
@@ -28,7 +31,7 @@ export interface DraftOptions extends ContentOptions {
 }
 
 /** Values of the flags that say how a run shall go. */
-export interface RunOptions {
+export interface RunOptions extends DeliveryOptions {
   readonly sandbox?: (typeof SANDBOXES)[number];
   readonly model?: string;
   readonly timeLimit?: number;
@@ -50,12 +53,14 @@ export function addDraftOptions(command: Command): Command {
     .addOption(new Option('--priority <level>', 'how urgent').choices(PRIORITIES))
     .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
-    .option('--accept <command>', 'command that must exit 0 in the workspace; repeatable', collect);
+    .option('--accept <command>', 'command that must exit 0 in the workspace; repeatable', collect)
+    .option('--accept-file <path>', 'file that must be in the workspace; repeatable', collect)
+    .option('--accept-clean', 'the workspace must hold no change that is not committed');
 }
 
 /** Adds the flags that say how a run shall go. */
 export function addRunOptions(command: Command): Command {
-  return command
+  return addDeliveryOptions(command)
     .addOption(new Option('--sandbox <mode>', 'what the agent may do').choices(SANDBOXES))
     .option('--model <name>', "the provider's model")
     .option('--time-limit <duration>', 'longest run, like 30m (1s to 7d)', durationUpTo('7d'))
@@ -77,7 +82,8 @@ export async function draftOf(options: DraftOptions): Promise<TaskDraft> {
 
 /** The content fields that flags give; reads the description from stdin when asked to. */
 export async function contentOf(options: ContentOptions) {
-  const { parent, dependsOn, meta, priority, due, requireReview, accept } = options;
+  const { parent, dependsOn, meta, priority, due, requireReview } = options;
+  const acceptance = acceptanceOf(options);
   const description = options.description === '-' ? await readStdin() : options.description;
   return {
     ...(description !== undefined && { description }),
@@ -87,13 +93,27 @@ export async function contentOf(options: ContentOptions) {
     ...(priority !== undefined && { priority }),
     ...(due !== undefined && { dueDate: due }),
     ...(requireReview !== undefined && { requireReview }),
-    ...(accept !== undefined && { acceptance: accept === false ? [] : accept }),
+    ...(acceptance !== undefined && { acceptance }),
   };
 }
 
+/** Acceptance criteria are commands; a file that must be there and a clean tree are short for one. */
+function acceptanceOf({ accept, acceptFile, acceptClean }: ContentOptions): string[] | undefined {
+  if (accept === false) return [];
+  const files = (acceptFile ?? []).map((path) => `test -e ${quoted(path)}`);
+  const clean = acceptClean === true ? ['test -z "$(git status --porcelain)"'] : [];
+  const all = [...(accept ?? []), ...files, ...clean];
+  return all.length > 0 ? all : undefined;
+}
+
+/** A word of a shell command, whatever it holds. */
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
 /** The settings of a run that flags describe. */
-export function settingsOf({ sandbox, model, timeLimit, inactivity }: RunOptions): RunSettings {
+export function settingsOf(options: RunOptions): RunSettings {
+  const { sandbox, model, timeLimit, inactivity } = options;
   return {
+    ...deliveryOf(options),
     policy: { ...(sandbox !== undefined && { sandbox }), ...(model !== undefined && { model }) },
     limits: {
       ...(timeLimit !== undefined && { timeMs: timeLimit }),

@@ -2,6 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { TypedSearchAttributes, type SearchAttributePair } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError, type WorkflowStartOptions } from '@temporalio/client';
 import { DEFAULT_AGENT, findAgent } from '../contract/agent';
+import type { Supervise } from '../contract/delivery';
 import type { Outcome } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, taskWorkflowId, WORKFLOW, type PhaseType } from '../contract/names';
 import { newTaskRecord } from '../contract/new-task';
@@ -55,6 +56,10 @@ export interface RunSettings {
   readonly replaceThread?: boolean;
   /** Waits for dependencies that are not completed, instead of being refused. */
   readonly whenReady?: boolean;
+  /** Attempts in a row until the acceptance criteria are proven, instead of one. */
+  readonly supervise?: Supervise;
+  /** What a usage limit of the account does; it is waited for unless told otherwise. */
+  readonly onUsageLimit?: 'wait' | 'fail';
 }
 
 export interface CreatedTask {
@@ -154,6 +159,8 @@ export function dispatchOrder(session: Session, agentId: string, settings: RunSe
     completion: settings.completion ?? 'caller',
     replaceThread: settings.replaceThread,
     whenReady: settings.whenReady,
+    supervise: settings.supervise,
+    onUsageLimit: settings.onUsageLimit,
   });
 }
 

@@ -76,7 +76,7 @@ export async function decideTask(
   session: Session,
   taskId: string,
   decision: Decide,
-): Promise<Outcome<{ taskId: string; status: string }>> {
+): Promise<Outcome<{ taskId: string; status: string; attemptId?: string }>> {
   return outcomeOf(async () => {
     const request = decideSchema.parse({ actor: session.actor, ...decision });
     return sendUpdate(session, taskId, { definition: decideUpdate, request });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowContinuedAsNewError, WorkflowFailedError } from '@temporalio/client';
 import { failure, type Outcome } from '../contract/failures';
-import type { Attempt, SettledResult } from '../contract/run';
+import { attemptOf, type Attempt, type SettledResult } from '../contract/run';
 import { outcomeOf, refuse, toFailure } from './outcome';
 import { describeTask, queryAttempts, queryTask } from './record';
 import { taskHandle, type Session } from './session';
@@ -50,7 +50,7 @@ export async function followAttempt(session: Session, key: AttemptKey, notify: N
 async function look(session: Session, { taskId, attemptId }: AttemptKey) {
   const { runId, status } = await describeTask(session, taskId);
   const attempts = await queryAttempts(session, taskId, runId);
-  const attempt = attempts.find((each) => each.attemptId === attemptId);
+  const attempt = attemptOf(attempts, attemptId);
   const isOpen = status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW';
   return { attempt, runId, isOpen, isSettled: attempt !== undefined && attempt.settledAt !== null };
 }

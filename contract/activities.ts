@@ -1,3 +1,4 @@
+import type { ReportKind } from './checkpoint';
 import type { Failure, FailureCode } from './failures';
 import type { TaskKey } from './names';
 import type { JudgedOrphan, OrphanCandidate } from './orphan';
@@ -21,6 +22,8 @@ export interface RunOrder {
   readonly repository: string | null;
   readonly policy: Policy;
   readonly limits: Limits;
+  /** What the last message has to be, where it is more than words. */
+  readonly report?: ReportKind | undefined;
 }
 
 /** What became of an attempt; every end of a provider is a value, never an exception. */
@@ -41,6 +44,10 @@ export interface RunReport {
   readonly spawns: number;
   readonly strays: number;
   readonly warnings: string[];
+  /** When the account's usage limit ends, where that ended the run (`usage_limit`) and was told. */
+  readonly resetsAt?: string | null | undefined;
+  /** A digest of what the workspace held at the end: commit, changes, new files; null when it could not be made. */
+  readonly workspace?: string | null | undefined;
 }
 
 /** Liveness of an attempt's executor: unknown is never dead. */

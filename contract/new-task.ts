@@ -32,6 +32,7 @@ export function newCarried(input: NewTask, version: Carried['version'] = RULES):
     awaiting: null,
     dependants: [],
     owesCancel: false,
+    delivery: null,
   };
 }
 

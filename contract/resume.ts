@@ -1,6 +1,7 @@
 import { defineSignal } from '@temporalio/workflow';
 import { z } from 'zod';
 import type { RunReport } from './activities';
+import { reportKind } from './checkpoint';
 import { failureCode } from './failures';
 import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, usageSchema } from './run';
 import { id } from './text';
@@ -16,6 +17,7 @@ export const runOrderSchema = z.strictObject({
   repository: z.string().nullable(),
   policy: policySchema,
   limits: limitsSchema,
+  report: reportKind.optional(),
 });
 
 /** Reads a host's report: known fields only, because a host may be newer or older; null when it is none. */
@@ -37,6 +39,8 @@ export function readReport(given: unknown, at: string): RunReport | null {
     spawns: z.int().catch(0),
     strays: z.int().catch(0),
     warnings: z.array(z.string()).catch([]),
+    resetsAt: moment.nullable().optional().catch(null),
+    workspace: z.string().nullable().optional().catch(null),
   });
   const parsed = schema.safeParse(given);
   return parsed.success ? parsed.data : null;

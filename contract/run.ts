@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
+import { deliverySchema, raiseSchema, superviseSchema } from './delivery';
 import { failureCode } from './failures';
 import { incidentSchema } from './incident';
 import { NO_RELATIONS, relationsSchema } from './relation';
@@ -127,6 +128,16 @@ export const attemptSchema = z.strictObject({
   criteria: z.array(criterionResultSchema),
   receipts: z.array(receiptSchema),
   warnings: z.array(z.string()),
+  /** The attempt that the dispatch began with, where this one goes on with it. */
+  firstAttemptId: z.uuid().optional(),
+  /** What a supervised attempt is for; absent where a dispatch asked for one attempt. */
+  purpose: z.enum(['work', 'review']).optional(),
+  /** What a usage limit does to it; absent means that it is waited for. */
+  onUsageLimit: z.enum(['wait', 'fail']).optional(),
+  /** What became of its checkpoint: `continue`, `blocked` or `done`, or why it was not accepted. */
+  checkpoint: z.string().optional(),
+  /** When the account's usage limit ends, where that ended the attempt and was told. */
+  resetsAt: instant.nullable().optional(),
 });
 export type Attempt = z.infer<typeof attemptSchema>;
 
@@ -142,6 +153,10 @@ export const dispatchSchema = z.strictObject({
   whenReady: z.boolean().optional(),
   /** Said by a project's queue for the tasks that it manages; every other dispatch of them goes to the queue. */
   managedBy: id.optional(),
+  /** Attempts in a row until the acceptance criteria are proven, instead of one. */
+  supervise: superviseSchema.optional(),
+  /** What a usage limit of the account does: wait for its end (the default), or fail. */
+  onUsageLimit: z.enum(['wait', 'fail']).optional(),
 });
 export type Dispatch = z.input<typeof dispatchSchema>;
 
@@ -162,12 +177,17 @@ export const RUN_ACTOR = 'run:';
 
 export const decideSchema = z.strictObject({
   ...request,
-  /** `accept` and `abandon` answer an incident, `approve` and `send_back` a review. */
-  decision: z.enum(['accept', 'abandon', 'approve', 'send_back']),
+  /**
+   * `retry`, `accept`, `abandon` and `stop` answer an incident, `approve` and `send_back` a review, `continue` a delivery
+   * that paused or asked something.
+   */
+  decision: z.enum(['retry', 'accept', 'abandon', 'stop', 'approve', 'send_back', 'continue']),
   incidentId: line(200).optional(),
   /** The review that was looked at; a decision about an earlier one is refused. */
   reviewId: line(200).optional(),
   note: text(4_000).optional(),
+  /** What `continue` gives on top of what was used up. */
+  raise: raiseSchema.optional(),
 });
 export type Decide = z.input<typeof decideSchema>;
 
@@ -197,6 +217,8 @@ export const carriedSchema = z.strictObject({
         attemptId: z.uuid(),
         /** Whether a host was asked already, by a run of this phase that rolled over. */
         isHandedOver: z.boolean(),
+        /** It does not begin before then: a back-off, or a usage limit. */
+        notBefore: instant.nullable().default(null),
         /** What the dispatch found out about other tasks; the worker is told. */
         relations: relationsSchema.default(NO_RELATIONS),
       }),
@@ -224,6 +246,8 @@ export const carriedSchema = z.strictObject({
   dependants: z.array(z.string()).default([]),
   /** The children of a cancelled task have not been told yet (PD13). */
   owesCancel: z.boolean().default(false),
+  /** The supervised delivery of the task, once a dispatch asked for one. */
+  delivery: deliverySchema.nullable().default(null),
 });
 export type Carried = z.infer<typeof carriedSchema>;
 
@@ -261,14 +285,26 @@ export interface WaitingDispatch {
   readonly waitsFor: string[];
 }
 
+/** A decision that was taken; with the attempt that it began, if it did. */
+export interface DecideAnswer {
+  readonly success: true;
+  readonly taskId: string;
+  readonly status: string;
+  readonly attemptId?: string;
+}
+
 export type DispatchAnswer = StartedDispatch | ManagedDispatch | WaitingDispatch;
 
 export const dispatchUpdate = defineUpdate<DispatchAnswer, [Dispatch]>('dispatch');
 export const stopUpdate = defineUpdate<{ success: true; taskId: string; stopping: boolean }, [Stop]>('stop');
 export const reopenUpdate = defineUpdate<{ success: true; taskId: string; attemptId?: string }, [Reopen]>('reopen');
-export const decideUpdate = defineUpdate<{ success: true; taskId: string; status: string }, [Decide]>('decide');
+export const decideUpdate = defineUpdate<DecideAnswer, [Decide]>('decide');
 export const attemptsQuery = defineQuery<Attempt[]>('attempts');
 /** Everything that a phase holds; a chain that was ended from outside begins again from it. */
 export const carriedQuery = defineQuery<Carried>('carried');
 /** New workers are out: the phase goes on as a new run, which takes their code. */
 export const workersUpgradedSignal = defineSignal('workersUpgraded');
+
+/** The attempt that a dispatch has come to: the last of those that went on with it. */
+export const attemptOf = (attempts: readonly Attempt[], firstId: string): Attempt | undefined =>
+  attempts.findLast(({ attemptId, firstAttemptId }) => attemptId === firstId || firstAttemptId === firstId);

@@ -30,6 +30,8 @@ export interface FollowContext {
 /** Makes sure that a task's workspace is there; throws an Error whose `code` is a failure code. */
 export interface Workspaces {
   ensure(task: TaskKey, repository: string | null): Promise<string>;
+  /** What the workspace holds, as a digest; null when that cannot be told. */
+  digestOf(task: TaskKey): Promise<string | null>;
 }
 
 export interface ProviderDeps {

@@ -78,6 +78,7 @@ export function pathsIn(directory: string) {
   return {
     directory,
     request: at('request.json'),
+    reportSchema: at('report-schema.json'),
     prompt: at('prompt.txt'),
     claim: at('claim'),
     ledger: at('spawns.jsonl'),

@@ -28,7 +28,7 @@ async function followToReport({ deps, order, paths, context }: Followed): Promis
   const output = new OutputFollower(paths.stdout);
   try {
     const end = await new RunFollower({ order, paths, output, context, escalation }).follow();
-    return await reportRun(order, output, {
+    const report = await reportRun(order, output, {
       ...end,
       paths,
       hostId,
@@ -37,6 +37,7 @@ async function followToReport({ deps, order, paths, context }: Followed): Promis
       cliVersion: request?.cliVersion ?? null,
       secrets: secretValues(env, codexHome),
     });
+    return order.report === undefined ? report : { ...report, workspace: await deps.workspaces.digestOf(order.task) };
   } finally {
     await output.close();
   }

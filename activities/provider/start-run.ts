@@ -12,6 +12,7 @@ import { markedProcesses } from './marked-processes';
 import { errorCode, errorMessage } from './thrown';
 import { ESCALATION, type ProviderDeps } from './provider-deps';
 import { codexHomeOf, providerEnvironment } from './provider-environment';
+import { REPORT_SCHEMAS } from './report-schema';
 import { refusedReport } from './run-report';
 import { launchRunner } from './runner-process';
 import { pendingStop, type RunPaths, type RunRequest } from './run-directory';
@@ -29,7 +30,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
   const request: RunRequest = {
     attemptId,
     command,
-    argv: codexArguments(order, cwd),
+    argv: codexArguments(order, cwd, order.report === undefined ? null : paths.reportSchema),
     cwd,
     codexHome: codexHomeOf(deps.env, order.codexHome),
     cliVersion: cliVersion(command),
@@ -38,6 +39,9 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
     escalation: deps.escalation ?? ESCALATION,
   };
   // Not flushed: until the claim is durable nothing depends on them.
+  if (order.report !== undefined) {
+    replaceFile(paths.reportSchema, JSON.stringify(REPORT_SCHEMAS[order.report]), { isDurable: false });
+  }
   replaceFile(paths.prompt, order.message, { isDurable: false });
   replaceFile(paths.request, JSON.stringify(request), { isDurable: false });
 }

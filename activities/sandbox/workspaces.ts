@@ -8,6 +8,7 @@ import { errorCode } from '../provider/thrown';
 import { markedGit, type Git } from './git';
 import { endTidily, workMark } from './left-overs';
 import { takeMakerLock, type MakerLock } from './maker-lock';
+import { workspaceDigest } from './workspace-digest';
 import { addWorktree, exists, isDirectory } from './worktree';
 
 const TRIES = 3;
@@ -36,6 +37,8 @@ export interface Workspaces {
   ensure(task: TaskKey, repository: string | null): Promise<string>;
   /** The absolute path, whether or not it was made yet. */
   pathOf(task: TaskKey): string;
+  /** What the workspace holds, as a digest; null when that cannot be told. */
+  digestOf(task: TaskKey): Promise<string | null>;
 }
 
 /** Workspaces under `<home>/workspaces`, one directory per task, named so that no two tasks ever share one. */
@@ -44,6 +47,7 @@ export function createWorkspaces(home: string): Workspaces {
   const pathOf = (task: TaskKey) => join(root, nameOf(task));
   return {
     pathOf,
+    digestOf: (task) => workspaceDigest(pathOf(task)),
     async ensure(task, repository) {
       const path = pathOf(task);
       const wasMade = await exists(`${path}.made`);

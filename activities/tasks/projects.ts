@@ -18,7 +18,7 @@ import {
   type Project,
   type QueuedTask,
 } from '../../contract/project';
-import { attemptSchema, dispatchSchema, type Attempt } from '../../contract/run';
+import { attemptOf, attemptSchema, dispatchSchema, type Attempt } from '../../contract/run';
 import { isNotFound, neverBegun, type TaskServer } from './task-server';
 
 /** Makes the activities between tasks and their projects' queues. */
@@ -79,7 +79,8 @@ const attemptsOf = async (server: TaskServer, task: TaskKey): Promise<Attempt[]>
 /** The run of a task that its project began and lost sight of, because somebody ended the queue. */
 async function runOf(server: TaskServer, task: TaskKey, projectId: string): Promise<string | undefined> {
   const last = (await attemptsOf(server, task)).at(-1);
-  return last?.managedBy === projectId && last.settledAt === null ? last.attemptId : undefined;
+  const isRunning = last?.managedBy === projectId && last.settledAt === null;
+  return isRunning ? (last.firstAttemptId ?? last.attemptId) : undefined;
 }
 
 /** A refusal of the task is an answer; a server or a worker that is away is tried again. */
@@ -92,7 +93,7 @@ function refused({ code, error }: Failure): ManagedStart {
 /** Whether a run holds its slot no more; one whose workflow was ended from outside is judged by the sweep first. */
 async function hasSettled(server: TaskServer, task: TaskKey, attemptId: string): Promise<boolean> {
   try {
-    const attempt = (await attemptsOf(server, task)).find((each) => each.attemptId === attemptId);
+    const attempt = attemptOf(await attemptsOf(server, task), attemptId);
     return attempt === undefined || attempt.settledAt !== null;
   } catch (error) {
     return isNotFound(error);

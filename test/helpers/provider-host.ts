@@ -75,7 +75,7 @@ export function createProviderHost(exact: Partial<ProviderDeps> = {}): ProviderH
       AGENT_LOG: agentLog,
     },
     runnerEntry: runnerEntry(),
-    workspaces: { ensure: () => Promise.resolve(workspace) },
+    workspaces: { ensure: () => Promise.resolve(workspace), digestOf: () => Promise.resolve(null) },
     context: quietContext,
     escalation: [300, 300],
     ...exact,

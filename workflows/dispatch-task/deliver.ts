@@ -1,9 +1,10 @@
 import { condition } from '@temporalio/workflow';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { NO_RELATIONS } from '../../contract/relation';
-import type { Attempt } from '../../contract/run';
+import type { Attempt, Carried } from '../../contract/run';
 import { now, type TaskRecord } from '../task-record/record';
-import { currentAttempt } from '../task-record/settling';
+import { limitsWithin } from '../task-record/delivery';
+import { currentAttempt } from '../task-record/attempt';
 import { workerMessage } from './message';
 import { startRun } from './start-run';
 import { stopOnHost } from './stop';
@@ -11,13 +12,16 @@ import { unstartedReport } from './unstarted';
 
 /** Gets the current attempt executed and reported; null when this run of the phase is full and the next one adopts it. */
 export async function deliver(record: TaskRecord): Promise<RunReport | null> {
-  const { intent, stop } = record.carried;
+  const { intent } = record.carried;
   const attempt = currentAttempt(record.carried);
   if (intent?.kind !== 'run' || attempt === undefined) {
     throw new Error('dispatchTask was entered without an attempt to run');
   }
-  if (stop !== null && !intent.isHandedOver) return unstartedReport('stopped', 'user_stopped', now());
-  record.conclude((carried) => ({ ...carried, intent: { ...intent, isHandedOver: true } }));
+  if (!intent.isHandedOver && !(await waitForTurn(record, intent.notBefore))) return null;
+  if (record.carried.stop !== null && !intent.isHandedOver) return unstartedReport('stopped', 'user_stopped', now());
+  const handedOver = (carried: Carried) => ({ ...carried, intent: { ...intent, isHandedOver: true, notBefore: null } });
+  if (intent.notBefore === null) record.conclude(handedOver);
+  else record.commit(handedOver);
   const run = await startRun(orderOf(record, attempt), attempt);
   const stopping = stopWhenAsked(record, attempt);
   const report = await Promise.race([run.report, condition(() => record.isFull()).then(() => 'full' as const)]);
@@ -31,9 +35,18 @@ export async function deliver(record: TaskRecord): Promise<RunReport | null> {
   return late;
 }
 
+/** Waits until an attempt may begin, or is stopped; false when this run of the phase is full before that. */
+async function waitForTurn(record: TaskRecord, notBefore: string | null): Promise<boolean> {
+  const ms = notBefore === null ? 0 : Date.parse(notBefore) - Date.parse(now());
+  if (ms <= 0) return true;
+  const isStopped = () => record.carried.stop !== null;
+  await condition(() => isStopped() || record.isFull(), ms);
+  return isStopped() || !record.isFull();
+}
+
 function orderOf({ carried }: TaskRecord, attempt: Attempt): RunOrder {
   const { tenantId, id: taskId, workspace } = carried.task;
-  const { attemptId, threadId, codexHome, policy, limits } = attempt;
+  const { attemptId, threadId, codexHome, policy, limits, purpose } = attempt;
   return {
     attemptId,
     task: { tenantId, taskId },
@@ -43,7 +56,8 @@ function orderOf({ carried }: TaskRecord, attempt: Attempt): RunOrder {
     message: workerMessage(carried, attempt, carried.intent?.kind === 'run' ? carried.intent.relations : NO_RELATIONS),
     repository: workspace.path,
     policy,
-    limits,
+    limits: limitsWithin(limits, carried.delivery),
+    ...(purpose !== undefined && { report: purpose === 'review' ? ('verdict' as const) : ('checkpoint' as const) }),
   };
 }
 

@@ -1,9 +1,13 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { PhaseInput } from '../../contract/new-task';
+import type { Carried } from '../../contract/run';
 import { registerHandlers } from '../task-record/handlers';
 import { goOn } from '../task-record/phase';
 import { now, openRecord } from '../task-record/record';
-import { amendAttempt, currentAttempt, settle } from '../task-record/settling';
+import { attemptIdFor } from '../task-record/attempt-id';
+import { planNext } from '../task-record/continuing';
+import { amendAttempt, currentAttempt } from '../task-record/attempt';
+import { isPlanned, settle } from '../task-record/settling';
 import { isSettling } from '../task-record/view';
 import { deliver } from './deliver';
 import { judgeByCriteria } from './judge-by-criteria';
@@ -11,9 +15,13 @@ import { queueResultReceipt } from './queue-result-receipt';
 import { stopOnCancellation } from './stop';
 import { tellProject } from './tell-project';
 
+/** The id of the attempt that follows the last one: always the same, so that a reset comes to it again. */
+const followingAttempt = (carried: Carried): string =>
+  attemptIdFor(workflowInfo().workflowId, `after ${currentAttempt(carried)?.attemptId ?? ''}`);
+
 /**
  * A task being executed: one attempt, from the accepted dispatch to the settled result. It ends by going back to rest
- * with the result recorded. It goes on as itself when its history grew long under a run: it lets go, carries the
+ * with the result recorded, or as itself with the attempt that a delivery or a usage limit makes follow. It goes on as itself when its history grew long under a run: it lets go, carries the
  * attempt, and adopts it again. An operator's cancellation counts as a stop.
  */
 export async function dispatchTask(input: PhaseInput): Promise<never> {
@@ -29,7 +37,12 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
     }
     await queueResultReceipt(record);
     await judgeByCriteria(record);
-    record.conclude((carried) => amendAttempt(carried, { settledAt: now() }));
+    const planned = isPlanned(record.carried);
+    record.conclude((carried) => {
+      const settled = amendAttempt(carried, { settledAt: now() });
+      return planned ? planNext(settled, { attemptId: followingAttempt(settled), at: now() }) : settled;
+    });
+    if (record.carried.intent !== null) return goOn(record, 'dispatchTask');
     await tellProject(record);
     return goOn(record, 'task');
   });

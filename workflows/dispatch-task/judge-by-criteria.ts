@@ -1,17 +1,26 @@
 import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
 import type { SandboxActivities } from '../../contract/activities';
 import { hostQueue } from '../../contract/names';
-import type { CriterionResult } from '../../contract/run';
+import type { Attempt, CriterionResult } from '../../contract/run';
 import { now, type TaskRecord } from '../task-record/record';
-import { concludeByCriteria, currentAttempt } from '../task-record/settling';
+import { amendAttempt, currentAttempt } from '../task-record/attempt';
+import { concludeByCriteria } from '../task-record/settling';
 
 /** Records the outcome by the acceptance criteria, when the dispatch asked for that and the run left it open. */
 export async function judgeByCriteria(record: TaskRecord): Promise<void> {
   const attempt = currentAttempt(record.carried);
   const isOpen = attempt?.completion === 'criteria' && attempt.outcome === 'completed';
   if (!isOpen || record.carried.task.status !== 'in_progress') return;
+  if (attempt.purpose !== undefined) return proveDone(record, attempt);
   const results = await checkOnHost(record, attempt.hostId);
   record.conclude((carried) => concludeByCriteria(carried, results, now()));
+}
+
+/** Proves what a supervised attempt claims to have done (CK-14): its word alone completes nothing. */
+async function proveDone(record: TaskRecord, { hostId, checkpoint }: Attempt): Promise<void> {
+  if (checkpoint !== 'done') return;
+  const criteria = await checkOnHost(record, hostId);
+  record.conclude((carried) => amendAttempt(carried, { criteria }));
 }
 
 async function checkOnHost({ carried }: TaskRecord, hostId: string): Promise<CriterionResult[]> {

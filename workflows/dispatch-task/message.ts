@@ -1,6 +1,8 @@
+import { criterionId } from '../../contract/checkpoint';
 import type { Attempt, Carried } from '../../contract/run';
 import { NO_RELATIONS, type RelatedTask, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
+import { deliveryParts } from './delivery-message';
 import { undeliveredNotes } from '../task-record/undelivered';
 
 const WHY: Record<Attempt['mode'], string> = {
@@ -34,18 +36,27 @@ export function workerMessage(
   const { task } = carried;
   const isContinued = attempt.threadId !== null;
   const parts = [
-    ...(attempt.mode === 'start' ? [] : [WHY[attempt.mode]]),
-    ...(isContinued ? [continued(task)] : []),
-    ...INSTRUCTIONS,
+    ...why(attempt),
+    ...(isContinued && !isNextStep(attempt) ? [continued(task)] : []),
+    ...(attempt.purpose === 'review' ? [] : INSTRUCTIONS),
     `Task id: ${task.id}`,
     `# ${oneLine(task.title)}`,
     ...(isContinued ? [] : [task.description?.trim() || 'No description was provided.']),
     ...(parent === null ? [] : [`## Parent task ${parent.id}: ${oneLine(parent.title)}\n\n${quoted(parent.text)}`]),
     ...(dependencies.length === 0 ? [] : [`## Completed dependencies\n\n${dependencies.map(dependency).join('\n\n')}`]),
-    ...criteria(task),
+    ...criteria(task, attempt.purpose !== undefined),
     ...newInput(carried),
+    ...deliveryParts(carried, attempt),
   ];
   return `${parts.join('\n\n')}\n`;
+}
+
+/** Whether it goes on after a checkpoint: nothing was interrupted, nothing failed. */
+const isNextStep = ({ firstAttemptId, mode }: Attempt): boolean => firstAttemptId !== undefined && mode === 'resume';
+
+function why(attempt: Attempt): string[] {
+  if (attempt.mode === 'start' || attempt.purpose === 'review') return [];
+  return isNextStep(attempt) ? ['This run goes on with the task after your last checkpoint.'] : [WHY[attempt.mode]];
 }
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
@@ -66,11 +77,11 @@ function continued({ failureReason, activities }: Task): string {
   );
 }
 
-function criteria({ acceptance }: Task): string[] {
+function criteria({ acceptance }: Task, isSupervised: boolean): string[] {
+  const named = (command: string, index: number) =>
+    isSupervised ? `- ${criterionId(index)}: ${command}` : `- ${command}`;
   if (acceptance.length === 0) return [];
-  return [
-    `Acceptance criteria (commands that must exit 0 in the workspace):\n${acceptance.map((c) => `- ${c}`).join('\n')}`,
-  ];
+  return [`Acceptance criteria (commands that must exit 0 in the workspace):\n${acceptance.map(named).join('\n')}`];
 }
 
 /** What people said since the last run (RV8, WM11). */

@@ -2,7 +2,8 @@ import { ActivityFailure, ApplicationFailure, proxyActivities, workflowInfo } fr
 import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import { now, type TaskRecord } from '../task-record/record';
-import { addIncident, addReceipt, currentAttempt } from '../task-record/settling';
+import { currentAttempt } from '../task-record/attempt';
+import { addIncident, addReceipt } from '../task-record/settling';
 
 /** RQ-12: the same receipt id is tried for 15 minutes; it is idempotent. */
 const { queueReceipt } = proxyActivities<ReceiptActivities>({

@@ -1,22 +1,25 @@
 import type { z } from 'zod';
 import { failure, type Failure } from '../../contract/failures';
-import { RUN_ACTOR, type Carried, type decideSchema } from '../../contract/run';
+import { RUN_ACTOR, type Carried, type DecideAnswer, type decideSchema } from '../../contract/run';
 import { boundedSummary } from './commands';
-import { transit, type Step, type Transition } from './transitions';
+import { budgetReason, raise, spentOf } from './delivery';
+import { append, transit, type Step, type Transition } from './transitions';
 
 type Decision = z.output<typeof decideSchema>;
-interface DecideAnswer {
-  readonly success: true;
-  readonly taskId: string;
-  readonly status: string;
-}
+/** The decisions that end something, where `retry` and `continue` begin an attempt. */
+type Ending = Exclude<Decision['decision'], 'retry' | 'continue'>;
+/** Incidents after which only a person says how to go on. */
+const ASKING = new Set<string>(['interrupted_owner', 'checkpoint_rejected']);
 
-/** The incident that a decision has to answer: the last attempt's executor died, and nobody has decided what follows. */
+/** The incident that a decision has to answer: how the last attempt ended, when nobody has decided what follows. */
 export const openIncident = ({ incidents, attempts }: Carried) =>
   incidents.findLast(
-    ({ code, subject, decidedAt }) =>
-      code === 'interrupted_owner' && subject === attempts.at(-1)?.attemptId && decidedAt === null,
+    ({ code, subject, decidedAt }) => ASKING.has(code) && subject === attempts.at(-1)?.attemptId && decidedAt === null,
   );
+
+/** Whether a delivery rests until a person lets it go on: a budget is used up, or it asked something. */
+export const isHeld = ({ task, delivery, intent }: Carried): boolean =>
+  delivery !== null && intent === null && task.status === 'interrupted';
 
 /** The review that a task waits for, by the id of the activity that asked for it. */
 export const openReview = ({ task }: Carried): string | undefined =>
@@ -28,6 +31,9 @@ export function decide(carried: Carried, decision: Decision, at: string): Step<D
   if (decision.actor.startsWith(RUN_ACTOR)) {
     return failure('HUMAN_REQUIRED', `${decision.actor} is a run and cannot decide`, { taskId: task.id });
   }
+  if (decision.decision === 'continue' || decision.decision === 'retry') {
+    return refuseGoOn(carried, decision) ?? goesOnAtRest(task.id);
+  }
   const isReview = decision.decision === 'approve' || decision.decision === 'send_back';
   if (isReview && isDecided(carried, decision)) return { carried, answer: answerOf(task) };
   const refusal = isReview ? refuseReview(carried, decision) : refuseIncident(carried, decision);
@@ -35,8 +41,49 @@ export function decide(carried: Carried, decision: Decision, at: string): Step<D
   const open = openIncident(carried);
   const incidents = carried.incidents.map((each) => (each === open ? { ...each, decidedAt: at } : each));
   const decided = isReview ? carried : { ...carried, incidents };
-  const next = transit(decided, transitionOf(carried, decision), { at, actor: decision.actor });
+  const next = transit(decided, transitionOf(carried, { ...decision, decision: decision.decision }), {
+    at,
+    actor: decision.actor,
+  });
   return { carried: next, answer: answerOf(next.task) };
+}
+
+/** Refuses what would begin another attempt: `retry` answers an incident, `continue` a delivery that rests. */
+export function refuseGoOn(carried: Carried, decision: Decision): Failure | null {
+  const { task, delivery } = carried;
+  if (decision.actor.startsWith(RUN_ACTOR)) {
+    return failure('HUMAN_REQUIRED', `${decision.actor} is a run and cannot decide`, { taskId: task.id });
+  }
+  const raised = delivery === null ? null : raise(delivery, decision.raise ?? {});
+  const reason = raised === null ? null : budgetReason(raised, false);
+  if (raised !== null && reason !== null) {
+    return failure('budget_exhausted', `the delivery has used up ${spentOf(reason, raised)}`, { taskId: task.id });
+  }
+  if (decision.decision === 'retry') return refuseIncident(carried, decision);
+  if (isHeld(carried)) return null;
+  return failure('NOTHING_TO_DECIDE', `task ${task.id} has no delivery that rests`, {
+    taskId: task.id,
+    ...otherHint(carried),
+  });
+}
+
+/** A phase that executes the task has nothing that could go on. */
+const goesOnAtRest = (taskId: string): Failure =>
+  failure('NOTHING_TO_DECIDE', `task ${taskId} is being run`, { taskId });
+
+/** What a decision to go on makes of the record: the budget is raised, and what the person said waits for the run. */
+export function letGoOn(carried: Carried, { raise: given = {}, note, actor }: Decision, at: string): Carried {
+  const { delivery } = carried;
+  const raised = delivery === null ? null : { ...raise(delivery, given), pausedBy: null };
+  const parts = Object.entries(given).map(([name, value]) => `${String(value)} more ${name}`);
+  const about = { at, actor, summary: boundedSummary(['goes on', ...parts].join(', ')) };
+  const decided = append(
+    { ...carried, delivery: raised },
+    { ...about, detail: { type: 'decision', decision: 'continue' } },
+  );
+  return note === undefined
+    ? decided
+    : append(decided, { at, actor, summary: boundedSummary(note), detail: { type: 'note' } });
 }
 
 const answerOf = ({ id: taskId, status }: Carried['task']): DecideAnswer => ({ success: true, taskId, status });
@@ -51,7 +98,8 @@ function isDecided({ task }: Carried, { decision, reviewId }: Decision): boolean
 /** What a task does wait for, when it was asked for the other thing. */
 function otherHint(carried: Carried): { hint?: string } {
   if (openReview(carried) !== undefined) return { hint: 'It waits for a review: approve or send_back.' };
-  if (openIncident(carried) !== undefined) return { hint: 'Its executor died: accept or abandon.' };
+  if (openIncident(carried) !== undefined)
+    return { hint: 'It waits for a decision about an incident: retry, accept, abandon or stop.' };
   return {};
 }
 
@@ -83,8 +131,9 @@ function refuseIncident(carried: Carried, { incidentId }: Decision): Failure | n
   });
 }
 
-function transitionOf(carried: Carried, { decision, note, incidentId }: Decision): Transition {
+function transitionOf(carried: Carried, { decision, note, incidentId }: Decision & { decision: Ending }): Transition {
   const reviewId = openReview(carried);
+  const incidentCode = openIncident(carried)?.code ?? 'interrupted_owner';
   const summary = boundedSummary(note ?? decision.replace('_', ' '));
   const proposed = carried.task.result;
   // A completed task has a result, whatever was made of it in review (TS12).
@@ -103,6 +152,8 @@ function transitionOf(carried: Carried, { decision, note, incidentId }: Decision
     case 'accept':
       return { to: 'completed', summary, detail, fields: { result } };
     case 'abandon':
-      return { to: 'failed', summary, detail, fields: { failureReason: `interrupted_owner: abandoned (${summary})` } };
+      return { to: 'failed', summary, detail, fields: { failureReason: `${incidentCode}: abandoned (${summary})` } };
+    case 'stop':
+      return { to: 'interrupted', summary, detail: { ...detail, reason: 'user_stop' } };
   }
 }

@@ -13,6 +13,7 @@ import type {
 } from '../../contract/run';
 import { refuseDependencies, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
+import { enrol, refuseDelivery } from './delivery';
 import { asEarlier } from './window';
 import { bounded, threadId } from '../../contract/text';
 import { append, isTerminal, transit, type Step, type Stamp } from './transitions';
@@ -136,7 +137,7 @@ export function dispatchTask(carried: Carried, claim: Claim): Step<StartedDispat
   if (carried.version > 1 && carried.attempts.some((attempt) => attempt.attemptId === attemptId)) {
     return failure('REQUEST_CONFLICT', 'the request id has led to an attempt already', { taskId: task.id });
   }
-  const waiting = refuseDependencies(task.id, relations);
+  const waiting = refuseDependencies(task.id, relations) ?? refuseDelivery(carried, dispatch);
   if (waiting !== null) return waiting;
   const answer = (mode: RunMode): StartedDispatch => ({ success: true, taskId: task.id, attemptId, mode });
   if (isTerminal(task.status)) {
@@ -152,6 +153,17 @@ export function dispatchTask(carried: Carried, claim: Claim): Step<StartedDispat
   );
   const keepsThread = threadToKeep(task, dispatch) !== null;
   return { carried: beginAttempt(claimed, mode, { ...claim, keepsThread }), answer: answer(mode) };
+}
+
+/** A dispatch like the one that led to the last attempt of the work. */
+export function dispatchAgain(
+  { attempts }: Carried,
+  { actor, requestId }: { actor: string; requestId?: string | undefined },
+): Dispatch {
+  const last = attempts.findLast(({ purpose }) => purpose !== 'review') ?? attempts.at(-1);
+  if (last === undefined) throw new Error('a task that was never run has nothing to go on with');
+  const { agentId, policy, limits, completion, onUsageLimit } = last;
+  return { actor, requestId, agentId, policy, limits, completion, onUsageLimit };
 }
 
 const detailOf = (mode: RunMode, { dispatch, attemptId }: Claim) => ({
@@ -171,13 +183,22 @@ export function beginAttempt(carried: Carried, mode: RunMode, claim: Claim & { k
     ownerId: dispatch.agentId,
     context: { ...context, run_id: attemptId, ...(threadId !== null && { thread_id: threadId }) },
   };
-  const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task }, mode, claim)];
+  const delivery = enrol(carried, dispatch);
+  const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task, delivery }, mode, claim)];
   // A decision to run again settles what was open about earlier attempts (RC-15).
   const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? claim.at }));
-  return { ...carried, task, attempts, incidents, intent: { kind: 'run', attemptId, isHandedOver: false, relations } };
+  return {
+    ...carried,
+    task,
+    attempts,
+    delivery,
+    incidents,
+    intent: { kind: 'run', attemptId, isHandedOver: false, notBefore: null, relations },
+  };
 }
 
-function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }: Claim): Attempt {
+/** An attempt that is about to begin, on the thread that the task is bound to. */
+export function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }: Claim): Attempt {
   const { task, attempts, archived } = carried;
   const threadId = boundThread(task);
   const earlier = attempts.findLast((attempt) => attempt.threadId === threadId);
@@ -191,8 +212,11 @@ function newAttempt(carried: Carried, mode: RunMode, { dispatch, attemptId, at }
     actor: dispatch.actor,
     policy: dispatch.policy,
     limits: dispatch.limits,
-    completion: dispatch.completion,
+    // A delivery has to be proven: its outcome is the engine's to record.
+    completion: carried.delivery === null ? dispatch.completion : 'criteria',
     ...(dispatch.managedBy !== undefined && { managedBy: dispatch.managedBy }),
+    ...(dispatch.onUsageLimit !== undefined && { onUsageLimit: dispatch.onUsageLimit }),
+    ...(carried.delivery !== null && { purpose: 'work' as const }),
     threadId,
     codexHome: threadId === null ? null : (earlier?.codexHome ?? null),
     workspacePath: null,

@@ -1,7 +1,7 @@
 import type { Claim, OrphanInput } from '../../contract/orphan';
 import type { Carried } from '../../contract/run';
 import { boundThread } from './dispatching';
-import { currentAttempt } from './settling';
+import { currentAttempt } from './attempt';
 
 /** What may execute a task that says `in_progress`: its last attempt, or the run behind somebody's claim. */
 export function suspectOf(carried: Carried): OrphanInput {

@@ -33,6 +33,7 @@ interface Rule<I, A> {
 export interface PhaseRules {
   readonly dispatch: Rule<Dispatch, run.DispatchAnswer>;
   readonly reopen: Rule<ReopenRequest, { success: true; taskId: string; attemptId?: string }>;
+  readonly decide: Rule<z.output<typeof run.decideSchema>, run.DecideAnswer>;
   readonly failOrphan: Rule<z.output<typeof failOrphanSchema>, JudgedOrphan>;
 }
 
@@ -60,7 +61,7 @@ export function registerHandlers(record: TaskRecord, rules = busyRules(record)):
   update(record, task.updateUpdate, { schema: task.taskUpdateSchema, ...updateRule(record) });
   command(record, task.addActivityUpdate, { schema: task.noteSchema, perform: addActivity });
   command(record, task.setStatusUpdate, { schema: task.statusChangeSchema, perform: setStatus });
-  command(record, run.decideUpdate, { schema: run.decideSchema, perform: decide });
+  update(record, run.decideUpdate, { schema: run.decideSchema, ...rules.decide });
   command(record, run.stopUpdate, { schema: run.stopSchema, perform: requestStop });
   update(record, run.reopenUpdate, { schema: run.reopenSchema, ...rules.reopen });
   if (version === 1) update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...rules.dispatch });
@@ -101,7 +102,19 @@ function busyRules(record: TaskRecord): PhaseRules {
       check: (reopen) => refuseReopen(record.carried, reopen),
       accept: (reopen) => Promise.resolve(record.perform((carried) => acceptReopen(carried, reopen))),
     },
+    decide: plainDecisions(record),
     failOrphan: always(() => notOrphaned(record.carried) ?? busy(record.carried)),
+  };
+}
+
+/** Decisions that change the record and begin nothing. */
+export function plainDecisions(record: TaskRecord): PhaseRules['decide'] {
+  return {
+    check(input) {
+      const step = decide(record.carried, input, now());
+      return isRefusal(step) ? step : null;
+    },
+    accept: (input) => Promise.resolve(record.perform((carried) => decide(carried, input, now()))),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   type Claim,
   type ReopenRequest,
 } from './dispatching';
+import { refuseDelivery } from './delivery';
 import { isTerminal, transit, type Stamp, type Step } from './transitions';
 
 /** Refuses a reopening of anything but a terminal task of an agent (RO1, RO11). */
@@ -41,7 +42,8 @@ export function acceptReopen(
   if (then !== null && carried.attempts.some(({ attemptId }) => attemptId === then.attemptId)) {
     return failure('REQUEST_CONFLICT', 'the request id has led to an attempt already', { taskId });
   }
-  const waiting = then === null ? null : refuseDependencies(taskId, then.relations);
+  const waiting =
+    then === null ? null : (refuseDependencies(taskId, then.relations) ?? refuseDelivery(carried, then.dispatch));
   if (waiting !== null) return waiting;
   return {
     carried: { ...carried, intent: { kind: 'reopen', reopen, then } },
@@ -57,9 +59,9 @@ export function reopenTask(carried: Carried, { at }: Pick<Stamp, 'at'>): Carried
   const { status, result, failureReason, statusSince } = task;
   const bound = boundThread(task);
   const thread = bound === null || reopen.replaceThread ? (reopen.threadId ?? bound) : bound;
-  const reopened = transit(
+  const open = transit(
     // A stop that came in between is for the run that follows, if one does.
-    { ...carried, intent: null, stop: then === null ? null : carried.stop },
+    { ...carried, intent: null, stop: then === null ? null : carried.stop, delivery: reopened(carried.delivery) },
     {
       to: 'in_progress',
       summary: 'reopened',
@@ -76,7 +78,11 @@ export function reopenTask(carried: Carried, { at }: Pick<Stamp, 'at'>): Carried
     },
     { at, actor: reopen.actor },
   );
-  if (then === null) return reopened;
+  if (then === null) return open;
   const keepsThread = !reopen.replaceThread || reopen.threadId !== undefined;
-  return beginAttempt(reopened, 'reopen', { ...then, at, keepsThread });
+  return beginAttempt(open, 'reopen', { ...then, at, keepsThread });
 }
+
+/** What was used up counts on after a reopening; what was reported was about the earlier outcome. */
+const reopened = (delivery: Carried['delivery']): Carried['delivery'] =>
+  delivery === null ? null : { ...delivery, checkpoint: null, findings: [], diagnostic: null };

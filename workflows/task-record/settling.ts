@@ -4,20 +4,14 @@ import { FAILURES, failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
+import { amendAttempt, currentAttempt } from './attempt';
+import { account } from './delivery';
 import { managerOf } from './dispatching';
+import { takeReport } from './reporting';
 import { transit } from './transitions';
 
 /** Who the engine's own transitions are recorded for. */
-const ENGINE = 'perdure';
-
-export const currentAttempt = (carried: Carried): Attempt | undefined => carried.attempts.at(-1);
-
-/** Changes the last attempt. */
-export function amendAttempt(carried: Carried, change: Partial<Attempt>): Carried {
-  const attempt = currentAttempt(carried);
-  if (attempt === undefined) return carried;
-  return { ...carried, attempts: [...carried.attempts.slice(0, -1), { ...attempt, ...change }] };
-}
+export const ENGINE = 'perdure';
 
 /** Tokens of this attempt alone: a thread's usage is a running total (CX-18). */
 function usageOf(carried: Carried, report: RunReport): Usage | null {
@@ -36,7 +30,7 @@ function usageOf(carried: Carried, report: RunReport): Usage | null {
 
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
 export function settle(carried: Carried, report: RunReport, at: string): Carried {
-  const { outcome, code, threadId, warnings, ...rest } = report;
+  const { outcome, code, threadId, warnings, workspace, ...rest } = report;
   const error = report.error === null ? null : bounded(report.error, 1_000);
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
@@ -52,32 +46,83 @@ export function settle(carried: Carried, report: RunReport, at: string): Carried
     usage: usageOf(carried, report),
     executionResultId: `result:${attempt.attemptId}`,
   });
+  const isReview = attempt.purpose === 'review';
+  const counted = countAttempt(ended);
+  // What follows is planned once all of it is recorded; until then a stop finds the run.
+  const { intent, stop } = isPlanned(counted) ? counted : { intent: null, stop: null };
   const bound: Carried = {
-    ...ended,
-    intent: null,
-    stop: null,
-    task: { ...ended.task, context: { ...ended.task.context, ...(thread !== null && { thread_id: thread }) } },
+    ...counted,
+    intent,
+    stop,
+    task: {
+      ...ended.task,
+      // A review has a thread of its own.
+      context: { ...ended.task.context, ...(thread !== null && !isReview && { thread_id: thread }) },
+    },
   };
-  return conclude(bound, report, at);
+  return conclude(takeReport(bound, { at, workspace: workspace ?? null }), report, at);
 }
 
-function conclude(carried: Carried, { outcome, code, error, warnings }: RunReport, at: string): Carried {
+/** Adds an attempt that has ended to what its delivery has used up. */
+function countAttempt(carried: Carried): Carried {
+  const attempt = currentAttempt(carried);
+  if (carried.delivery === null || attempt === undefined) return carried;
+  return { ...carried, delivery: account(carried.delivery, attempt) };
+}
+
+/** Whether a usage limit ended the attempt and its end is to be waited for. */
+export const waitsForLimit = ({ outcome, code, onUsageLimit }: Attempt): boolean =>
+  outcome === 'failed' && code === 'usage_limit' && onUsageLimit !== 'fail';
+
+/** Whether what follows an ended attempt is planned: by its delivery, or because a usage limit is waited for. */
+export function isPlanned(carried: Carried): boolean {
+  const attempt = currentAttempt(carried);
+  if (attempt === undefined || attempt.outcome === null) return false;
+  return (carried.delivery !== null && attempt.purpose !== undefined) || waitsForLimit(attempt);
+}
+
+function conclude(carried: Carried, { outcome, warnings }: RunReport, at: string): Carried {
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   if (outcome === 'interrupted_owner') {
     return addIncident(carried, { code: 'interrupted_owner', at, evidence: warnings });
   }
-  if (carried.task.status !== 'in_progress' || outcome === 'completed') return carried;
-  const stamp = { at, actor: ENGINE };
-  const executionResultId = attempt.executionResultId ?? undefined;
-  const about = { attemptId: attempt.attemptId, code };
-  if (outcome === 'stopped') {
-    const detail = { type: 'interrupted', reason: 'user_stop', ...about };
-    return transit(carried, { to: 'interrupted', summary: 'stopped by a user', detail, executionResultId }, stamp);
-  }
-  const fields = { failureReason: bounded(`${code ?? 'RUN_FAILED'}: ${error ?? FAILURES.RUN_FAILED.hint}`, 2_000) };
-  const detail = { type: 'failed', ...about };
-  return transit(carried, { to: 'failed', summary: 'the run failed', detail, fields, executionResultId }, stamp);
+  if (carried.task.status !== 'in_progress' || outcome === 'completed' || isPlanned(carried)) return carried;
+  return outcome === 'stopped' ? interruptStopped(carried, attempt, at) : failRun(carried, attempt, at);
+}
+
+/** Records that a user ended the run. */
+export function interruptStopped(
+  carried: Carried,
+  { attemptId, code, executionResultId }: Attempt,
+  at: string,
+): Carried {
+  return transit(
+    carried,
+    {
+      to: 'interrupted',
+      summary: 'stopped by a user',
+      detail: { type: 'interrupted', reason: 'user_stop', attemptId, code },
+      executionResultId: executionResultId ?? undefined,
+    },
+    { at, actor: ENGINE },
+  );
+}
+
+/** Records that the run failed, and why. */
+export function failRun(carried: Carried, { attemptId, code, error, executionResultId }: Attempt, at: string): Carried {
+  const reason = bounded(`${code ?? 'RUN_FAILED'}: ${error ?? FAILURES.RUN_FAILED.hint}`, 2_000);
+  return transit(
+    carried,
+    {
+      to: 'failed',
+      summary: 'the run failed',
+      detail: { type: 'failed', attemptId, code },
+      fields: { failureReason: reason },
+      executionResultId: executionResultId ?? undefined,
+    },
+    { at, actor: ENGINE },
+  );
 }
 
 /** Records the outcome of a successful run by its acceptance criteria, as the caller that `run` is. */
@@ -134,6 +179,22 @@ export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: 
       fields: { failureReason: reason },
     },
     stamp,
+  );
+}
+
+/** Fails a task whose agent's reports were not accepted, so that another attempt may follow. */
+export function failRejected(carried: Carried, { at, actor }: { at: string; actor: string }): Carried {
+  const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? at }));
+  const reason = `checkpoint_rejected: ${carried.delivery?.diagnostic ?? 'the reports were not accepted'}`;
+  return transit(
+    { ...carried, incidents },
+    {
+      to: 'failed',
+      summary: 'the reports were not accepted',
+      detail: { type: 'failed', code: 'checkpoint_rejected' },
+      fields: { failureReason: reason },
+    },
+    { at, actor },
   );
 }
 

@@ -3,7 +3,7 @@ import { failure } from '../../contract/failures';
 import type { Carried, stopSchema } from '../../contract/run';
 import { openIncident } from './decisions';
 import { dropAwaiting } from './dispatching';
-import { currentAttempt } from './settling';
+import { currentAttempt } from './attempt';
 import { transit, type Step } from './transitions';
 import { isRunning } from './view';
 

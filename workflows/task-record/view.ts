@@ -3,15 +3,19 @@ import { SEARCH_ATTRIBUTE, type PhaseType } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
 import { executorOf, type Why } from '../../contract/task';
 import type { SearchAttributePair } from '@temporalio/common';
-import { openIncident, openReview } from './decisions';
+import { isHeld, openIncident, openReview } from './decisions';
 import { boundThread } from './dispatching';
 import { claimOf } from './executor';
-import { currentAttempt } from './settling';
+import { currentAttempt } from './attempt';
 import { undeliveredNotes } from './undelivered';
 
 /** Whether a run executes the task, or is about to: a reopening that only rests is none. */
 export const isRunning = ({ intent }: Carried): boolean =>
   intent !== null && (intent.kind === 'run' || intent.then !== null);
+
+/** When the attempt that is to follow may begin, or null when it has. */
+const waitsUntil = ({ intent }: Carried): string | null =>
+  intent?.kind === 'run' && !intent.isHandedOver ? intent.notBefore : null;
 
 /** A run has ended and its receipt and criteria are still being seen to. */
 export const isSettling = (attempt: Attempt | undefined): boolean =>
@@ -20,7 +24,10 @@ export const isSettling = (attempt: Attempt | undefined): boolean =>
 /** Judges what a task needs from its record alone. */
 export function attentionOf(carried: Carried): Attention {
   const { task, stop } = carried;
-  if (isRunning(carried)) return stop === null ? 'running' : 'stopping';
+  if (isRunning(carried)) {
+    if (stop !== null) return 'stopping';
+    return waitsUntil(carried) === null ? 'running' : 'waiting';
+  }
   if (isSettling(currentAttempt(carried))) return 'running';
   switch (task.status) {
     case 'in_progress':
@@ -29,7 +36,7 @@ export function attentionOf(carried: Carried): Attention {
     case 'review':
       return 'review';
     case 'interrupted':
-      return 'input';
+      return isHeld(carried) && carried.delivery?.pausedBy !== null ? 'budget' : 'input';
     case 'failed':
       return 'failed';
     default:
@@ -72,6 +79,7 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
     executor: isRunning(carried) ? executorOf(attempt) : null,
     facts: [
       ...(attempt === undefined ? ['no run was ever started'] : attemptFacts(attempt)),
+      ...deliveryFacts(carried),
       ...incidentFacts(carried),
       ...reviewFacts(carried),
       ...noteFacts(carried),
@@ -97,13 +105,23 @@ const SENTENCES: Record<Attention, Sentence> = {
       : `Attempt ${String(attempt?.number ?? 0)} (${attempt?.mode ?? 'reopen'}) runs on host ${attempt?.hostId ?? '?'}.`,
     'the end of the run, or stop',
   ],
+  waiting: (carried, attempt) => [
+    `Attempt ${String(attempt?.number ?? 0)} begins at ${waitsUntil(carried) ?? '?'}: ${waitReason(carried)}.`,
+    'that time, or stop',
+  ],
   stopping: ({ stop }) => [
     `A stop was accepted at ${stop?.at ?? '?'} from ${stop?.actor ?? '?'}; the processes are being ended.`,
     'the end of the processes',
   ],
-  recovery: (_, attempt) => [
-    `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
-    'decide, or dispatch (goes on in the same thread)',
+  recovery: (carried, attempt) => [
+    openIncident(carried)?.code === 'checkpoint_rejected'
+      ? `The last reports of the agent were not accepted (${attempt?.error ?? ''}); nothing was started again.`
+      : `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
+    'decide (retry, accept, abandon, stop), or dispatch (goes on in the same thread)',
+  ],
+  budget: (carried) => [
+    `The delivery is ${lastSummary(carried)}.`,
+    'decide --continue with more of it, which goes on in the same thread',
   ],
   outcome: ({ task }) => [
     task.activities.findLast(({ detail }) => detail.to !== undefined)?.detail.type === 'reopen'
@@ -120,12 +138,37 @@ const SENTENCES: Record<Attention, Sentence> = {
     ];
   },
   review: () => ['The result waits for a review.', 'decide approve, or decide send_back'],
-  input: ({ task }) => [
-    `The task is interrupted: ${task.activities.findLast(({ detail }) => detail.to === 'interrupted')?.summary ?? ''}`,
-    'dispatch (resumes it)',
+  input: (carried) => [
+    `The task is interrupted: ${lastSummary(carried)}`,
+    isHeld(carried) ? 'decide --continue, with --note as the answer' : 'dispatch (resumes it)',
   ],
   failed: ({ task }) => [`The task failed: ${task.failureReason ?? ''}`, 'dispatch (retries it)'],
 };
+
+const lastSummary = ({ task }: Carried): string =>
+  task.activities.findLast(({ detail }) => detail.to === 'interrupted')?.summary ?? '';
+
+/** Why an attempt has to wait: how the one before it ended. */
+function waitReason({ attempts }: Carried): string {
+  const before = attempts.at(-2);
+  if (before?.code === 'usage_limit') return "the account's usage limit is reset by then";
+  return `attempt ${String(before?.number ?? 0)} failed (${before?.code ?? '?'})`;
+}
+
+function deliveryFacts({ delivery }: Carried): string[] {
+  if (delivery === null) return [];
+  const { budget, spent, fruitless, checkpoint, diagnostic, findings } = delivery;
+  const of = (limit: number | null) => (limit === null ? '' : ` of ${String(limit)}`);
+  const minutes = (ms: number) => Math.round(ms / 6_000) / 10;
+  return [
+    `delivery: ${String(spent.attempts)}${of(budget.attempts)} attempts, ${String(spent.tokens)}${of(budget.tokens)} tokens, ` +
+      `${String(minutes(spent.timeMs))}${of(budget.timeMs === null ? null : minutes(budget.timeMs))} minutes, ` +
+      `${String(fruitless)} of ${String(budget.progress)} in a row without progress`,
+    ...(checkpoint === null ? [] : [`last checkpoint (${checkpoint.report.status}): ${checkpoint.report.summary}`]),
+    ...(diagnostic === null ? [] : [`last report not accepted: ${diagnostic}`]),
+    ...findings.map((finding) => `found missing: ${finding}`),
+  ];
+}
 
 function attemptFacts(attempt: Attempt): string[] {
   const { attemptId, number, mode, hostId, threadId, outcome, code, requestedAt, endedAt } = attempt;

@@ -7,7 +7,7 @@ import type { Carried, ManagedDispatch } from '../../contract/run';
 import type { Dispatch } from '../task-record/dispatching';
 import type { TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
-import { currentAttempt } from '../task-record/settling';
+import { currentAttempt } from '../task-record/attempt';
 
 /** The start hook of a project (MA3): short, because a caller waits; the queue takes a task once however often it is told. */
 const { enqueueTask } = proxyActivities<ProjectActivities>({

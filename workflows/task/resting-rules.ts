@@ -1,11 +1,13 @@
 import { currentUpdateInfo, uuid4, workflowInfo } from '@temporalio/workflow';
-import { failure } from '../../contract/failures';
+import type { z } from 'zod';
+import { failure, type Failure } from '../../contract/failures';
 import { hasRelations, NO_RELATIONS, refuseDependencies } from '../../contract/relation';
-import type { DispatchAnswer } from '../../contract/run';
+import type { Carried, DecideAnswer, decideSchema, DispatchAnswer } from '../../contract/run';
 import { findHolder } from '../fail-orphan';
 import { attemptIdFor } from '../task-record/attempt-id';
 import {
   awaitDependencies,
+  dispatchAgain,
   dispatchTask,
   isForQueue,
   managerOf,
@@ -15,16 +17,19 @@ import {
   type Dispatch,
   type ReopenRequest,
 } from '../task-record/dispatching';
+import { letGoOn, openIncident, refuseGoOn } from '../task-record/decisions';
 import { acceptReopen, refuseReopen } from '../task-record/reopening';
-import type { PhaseRules } from '../task-record/handlers';
+import { plainDecisions, type PhaseRules } from '../task-record/handlers';
 import { now, type TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
 import { readRelations } from '../task-record/relations';
 import { claimOf, isBareClaim } from '../task-record/executor';
-import { failOrphaned, notOrphaned } from '../task-record/settling';
+import { failOrphaned, failRejected, notOrphaned } from '../task-record/settling';
 import { isTerminal, refuseTransition } from '../task-record/transitions';
 import { converge, isOrphan } from './converge';
 import { enqueue } from './enqueue';
+
+type Decision = z.output<typeof decideSchema>;
 
 /** How a resting task takes a dispatch, a reopening and a judgement of its executor. */
 export function restingRules(record: TaskRecord): PhaseRules {
@@ -49,8 +54,31 @@ export function restingRules(record: TaskRecord): PhaseRules {
         if (isForQueue(record.carried, dispatch)) return enqueueOnce(dispatch);
         const requestId = currentUpdateInfo()?.id;
         const attemptId = attemptIdOf(dispatch);
-        if (orphaned() && !isConverging) await once(() => convergeForDispatch(record, dispatch));
+        if (orphaned() && !isConverging) {
+          const refusal = await once(() => convergeForDispatch(record, dispatch));
+          if (refusal !== null) refuse(refusal);
+        }
         return start(record, { dispatch, attemptId, requestId });
+      },
+    },
+    decide: {
+      check(decision) {
+        if (!beginsAttempt(decision)) return plainDecisions(record).check(decision);
+        const { task, intent } = record.carried;
+        return isConverging || intent !== null ? notDispatchable(task) : refuseGoOn(record.carried, decision);
+      },
+      async accept(decision) {
+        if (!beginsAttempt(decision)) return plainDecisions(record).accept(decision);
+        const dispatch = dispatchAgain(record.carried, decision);
+        const letGo = (carried: Carried) => letGoOn(carried, decision, now());
+        if (isForQueue(record.carried, dispatch)) {
+          record.commit(letGo);
+          return decided(record, await enqueueOnce(dispatch));
+        }
+        const requestId = currentUpdateInfo()?.id;
+        const attemptId = attemptIdOf(dispatch);
+        if (orphaned() && !isConverging) await once(() => confirmOwnerGone(record, dispatch));
+        return decided(record, await start(record, { dispatch, attemptId, requestId, prepare: letGo }));
       },
     },
     reopen: {
@@ -67,6 +95,23 @@ export function restingRules(record: TaskRecord): PhaseRules {
   };
 }
 
+const beginsAttempt = ({ decision }: Decision): boolean => decision === 'retry' || decision === 'continue';
+
+const decided = ({ carried }: TaskRecord, answer: DispatchAnswer): DecideAnswer => ({
+  success: true,
+  taskId: carried.task.id,
+  status: carried.task.status,
+  ...('attemptId' in answer && { attemptId: answer.attemptId }),
+});
+
+/** A retry needs proof that the last executor is gone (RC-14). */
+async function confirmOwnerGone(record: TaskRecord, dispatch: Dispatch): Promise<void> {
+  const refusal = await convergeForDispatch(record, dispatch);
+  if (refusal === null) return;
+  const { hint = '', taskId = '' } = refusal;
+  refuse(failure('owner_unconfirmed', `the executor of task ${taskId} is not proven gone`, { hint, taskId }));
+}
+
 /**
  * The id of the attempt that a dispatch makes. It follows from the request, so that an operator's reset of the workflow
  * comes to the same attempt and the fence holds; a request id of a person's own making only counts for this task.
@@ -77,19 +122,25 @@ export function attemptIdOf({ requestId }: { requestId?: string | undefined }): 
 }
 
 /** A dispatch is a decision to go on where nothing executes the task; without proof of that it is refused as live. */
-async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Promise<void> {
+async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Promise<Failure | null> {
+  const rejected = openIncident(record.carried);
+  if (rejected?.code === 'checkpoint_rejected') {
+    // Its process has ended: what is open is what to make of its report.
+    record.commit((carried) => failRejected(carried, { at: now(), actor }));
+    return null;
+  }
   const claim = record.carried.version === 1 ? null : claimOf(record.carried);
   if (claim !== null && isBareClaim(claim)) {
     const evidence = [`claimed at ${claim.at} by ${claim.actor}, who named no run`, `${actor} dispatches it`];
     record.commit((carried) => failOrphaned(carried, evidence, { at: now(), actor }));
-    return;
+    return null;
   }
   const { liveness, evidence, isSame } = await converge(record, actor);
-  if (!isSame || liveness === 'dead') return;
-  refuse({
+  if (!isSame || liveness === 'dead') return null;
+  return {
     ...notDispatchable(record.carried.task),
     hint: `The task is in_progress and its executor is ${liveness}: ${evidence.join('; ')}`,
-  });
+  };
 }
 
 interface Start {
@@ -97,9 +148,11 @@ interface Start {
   readonly attemptId: string;
   /** Id of the update that asked for it. */
   readonly requestId: string | undefined;
+  /** What a decision changes of the record before the attempt begins. */
+  prepare?(carried: Carried): Carried;
 }
 
-async function start(record: TaskRecord, { dispatch, attemptId, requestId }: Start): Promise<DispatchAnswer> {
+async function start(record: TaskRecord, { dispatch, attemptId, requestId, prepare }: Start): Promise<DispatchAnswer> {
   const wasTerminal = isTerminal(record.carried.task.status);
   // Without a pause where there is nothing to read: a stop that was sent right after finds the run.
   const relations = hasRelations(record.carried.task) ? await readRelations(record) : NO_RELATIONS;
@@ -116,7 +169,8 @@ async function start(record: TaskRecord, { dispatch, attemptId, requestId }: Sta
     if (carried.version > 1 && !wasTerminal && isTerminal(carried.task.status)) {
       return refuseTransition(carried.task, 'in_progress');
     }
-    return dispatchTask(carried, { dispatch, attemptId, at: now(), relations });
+    const prepared = prepare?.(carried) ?? carried;
+    return dispatchTask(prepared, { dispatch, attemptId, at: now(), relations });
   });
 }
 

@@ -137,7 +137,12 @@ describe('run of a provider', () => {
     ['session_not_found', {}, { mode: 'resume', threadId: '--last' } as const],
     [
       'workspace_missing',
-      { workspaces: { ensure: () => Promise.reject(Object.assign(new Error('gone'), { code: 'workspace_missing' })) } },
+      {
+        workspaces: {
+          ensure: () => Promise.reject(Object.assign(new Error('gone'), { code: 'workspace_missing' })),
+          digestOf: () => Promise.resolve(null),
+        },
+      },
       {},
     ],
   ])('is refused with %s before anything is started', async (code, deps, exact) => {

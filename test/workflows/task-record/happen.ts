@@ -1,6 +1,7 @@
 import { carriedSchema, type Carried } from '../../../contract/run';
 import { reopenTask } from '../../../workflows/task-record/reopening';
-import { amendAttempt, concludeByCriteria, failOrphaned, settle } from '../../../workflows/task-record/settling';
+import { amendAttempt } from '../../../workflows/task-record/attempt';
+import { concludeByCriteria, failOrphaned, settle } from '../../../workflows/task-record/settling';
 import { isSettling } from '../../../workflows/task-record/view';
 import { goodReport } from '../../helpers/fake-host';
 import type { Done } from './perform';

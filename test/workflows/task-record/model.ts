@@ -146,6 +146,7 @@ const decide: Rule<Of<Request, 'decide'>> = (model, { decision, incident }) => {
   if (incident === 'other') return 'TASK_STATUS_CONFLICT';
   model.hasIncident = false;
   if (decision === 'accept') return move(model, 'completed', { result: model.result ?? 'accept' });
+  if (decision === 'stop') return move(model, 'interrupted');
   return move(model, 'failed', { failureReason: 'abandoned' });
 };
 

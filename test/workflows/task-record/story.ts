@@ -13,6 +13,9 @@ export const threadOf = (serial: number): string => `0199aaaa-bbbb-7ccc-8ddd-${S
 const CHANGES = ['title', 'metadata', 'result', 'failureReason', 'review', 'noReview', 'owner'] as const;
 const THREADS = ['thread', 'blankThread', 'oddThread'] as const;
 
+/** The decisions that end something; those that begin an attempt are made where the task rests, like a dispatch. */
+const DECISIONS = decideSchema.shape.decision.exclude(['retry', 'continue']).options;
+
 /** What somebody asks of a task; each carries a request id. */
 export type Request =
   | { kind: 'update'; change: (typeof CHANGES)[number] | (typeof THREADS)[number] | 'nothing' | 'status' }
@@ -22,7 +25,7 @@ export type Request =
   | { kind: 'reopen'; replace: boolean; withThread: boolean }
   | {
       kind: 'decide';
-      decision: (typeof decideSchema.shape.decision.options)[number];
+      decision: (typeof DECISIONS)[number];
       incident: 'named' | 'other' | '';
     };
 
@@ -73,7 +76,7 @@ const update = fc.record({
 const reopen = fc.record({ kind: kind('reopen'), replace: fc.boolean(), withThread: fc.boolean() });
 const decide = fc.record({
   kind: kind('decide'),
-  decision: fc.constantFrom(...decideSchema.shape.decision.options),
+  decision: fc.constantFrom(...DECISIONS),
   incident: of('', 'named', 'other'),
 });
 const settle = fc.record({

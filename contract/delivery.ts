@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { checkpointSchema } from './checkpoint';
+import { instant } from './text';
+
+const tokens = z.int().min(1).max(1e12);
+const timeMs = z
+  .int()
+  .min(1_000)
+  .max(365 * 86_400_000);
+const attempts = z.int().min(1).max(1_000);
+const progress = z.int().min(1).max(100);
+
+/** Ceilings of a delivery: tokens (input that was not cached, and output), milliseconds of run time, attempts, attempts in a row without progress. */
+export const budgetSchema = z.strictObject({
+  tokens: tokens.nullable(),
+  timeMs: timeMs.nullable(),
+  attempts,
+  progress,
+});
+export type Budget = z.infer<typeof budgetSchema>;
+
+/** Ceilings of a delivery that was given none. */
+export const DEFAULT_BUDGET: Budget = { tokens: null, timeMs: null, attempts: 20, progress: 3 };
+
+/** Asks for attempts in a row on one thread until the acceptance criteria are proven; with a review in the end, if asked for. */
+export const superviseSchema = z.strictObject({
+  budget: z
+    .strictObject({
+      tokens: tokens.optional(),
+      timeMs: timeMs.optional(),
+      attempts: attempts.optional(),
+      progress: progress.optional(),
+    })
+    .prefault({}),
+  verify: z.boolean().optional(),
+});
+export type Supervise = z.infer<typeof superviseSchema>;
+
+/** What a person gives a paused delivery on top of what it has used up. */
+export const raiseSchema = z.strictObject({
+  tokens: tokens.optional(),
+  timeMs: timeMs.optional(),
+  attempts: attempts.optional(),
+});
+export type Raise = z.infer<typeof raiseSchema>;
+
+export const budgetReason = z.enum(['token_budget', 'time_budget', 'attempt_budget', 'progress_budget']);
+export type BudgetReason = z.infer<typeof budgetReason>;
+
+/** A supervised delivery: it stays with its task over crashes, resumes and reopenings. */
+export const deliverySchema = z.strictObject({
+  budget: budgetSchema,
+  verify: z.boolean(),
+  spent: z.strictObject({ tokens: z.number(), timeMs: z.number(), attempts: z.int() }),
+  /** Attempts in a row without progress. */
+  fruitless: z.int(),
+  /** Checkpoints in a row that were not accepted. */
+  misses: z.int(),
+  /** The last checkpoint that was accepted, and the attempt that made it. */
+  checkpoint: z.strictObject({ attemptId: z.uuid(), at: instant, report: checkpointSchema }).nullable(),
+  /** What the product or a reviewer found missing although the agent said `done`. */
+  findings: z.array(z.string()),
+  /** Why the last checkpoint was not accepted; the agent is told this and nothing else (CK-10). */
+  diagnostic: z.string().nullable(),
+  /** State of the workspace that the last attempt left behind, as the host names it. */
+  workspace: z.string().nullable(),
+  /** The budget that is used up; a person decides. */
+  pausedBy: budgetReason.nullable(),
+});
+export type Delivery = z.infer<typeof deliverySchema>;

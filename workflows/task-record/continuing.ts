@@ -1,0 +1,182 @@
+import type { Delivery } from '../../contract/delivery';
+import { FAILURES } from '../../contract/failures';
+import { NO_RELATIONS } from '../../contract/relation';
+import type { Attempt, Carried, RunMode } from '../../contract/run';
+import { bounded } from '../../contract/text';
+import { currentAttempt } from './attempt';
+import { budgetReason, spentOf } from './delivery';
+import { dispatchAgain, newAttempt } from './dispatching';
+import { addIncident, ENGINE, failRun, interruptStopped, waitsForLimit } from './settling';
+import { append, transit } from './transitions';
+import { asEarlier } from './window';
+
+/** Checkpoints in a row that may be refused before a person has to look (CK-11). */
+const MAX_MISSES = 3;
+
+/** The attempt that would follow, and the moment of the decision. */
+export interface Next {
+  readonly attemptId: string;
+  readonly at: string;
+}
+
+/**
+ * Decides what follows an attempt whose result is recorded: another attempt, a pause, a question, or the outcome. Never
+ * another attempt after an interrupted owner, and never after a stop (RC-8, US-8).
+ */
+export function planNext(carried: Carried, next: Next): Carried {
+  const attempt = currentAttempt(carried);
+  const rest: Carried = { ...carried, intent: null, stop: null };
+  const isOpen = carried.task.status === 'in_progress' && attempt?.outcome !== 'interrupted_owner';
+  if (attempt === undefined || !isOpen) return rest;
+  if (carried.stop !== null || attempt.outcome === 'stopped') return interruptStopped(rest, attempt, next.at);
+  const { delivery } = carried;
+  if (attempt.outcome === 'failed') return afterFailure(carried, attempt, next);
+  if (delivery === null) return rest;
+  if (attempt.purpose === 'review') return afterReview(carried, delivery, next);
+  if (attempt.code === 'checkpoint_rejected') return afterRejection(carried, delivery, next);
+  return afterCheckpoint(carried, delivery, next);
+}
+
+/** First pause before a failed attempt is followed by another one; it doubles. */
+const BACK_OFF_MS = 5_000;
+const MAX_BACK_OFF_MS = 5 * 60_000;
+/** Pause after a usage limit that does not say when it ends. */
+const UNKNOWN_RESET_MS = 15 * 60_000;
+
+function afterFailure(carried: Carried, attempt: Attempt, next: Next): Carried {
+  const { delivery } = carried;
+  if (waitsForLimit(attempt)) return again(carried, next, { mode: 'retry', notBefore: afterReset(attempt, next) });
+  const mayGoOn = attempt.code !== null && FAILURES[attempt.code].retryable && attempt.code !== 'usage_limit';
+  if (delivery === null || !mayGoOn) return failRun({ ...carried, intent: null, stop: null }, attempt, next.at);
+  const fruitless = delivery.fruitless + 1;
+  const pause = Math.min(BACK_OFF_MS * 2 ** (fruitless - 1), MAX_BACK_OFF_MS);
+  const notBefore = new Date(Date.parse(next.at) + pause).toISOString();
+  return unlessExhausted({ ...carried, delivery: { ...delivery, fruitless } }, next, { mode: 'retry', notBefore });
+}
+
+/**
+ * When an attempt may follow one that a usage limit ended: at the reset, spread by its id over a twentieth of the wait
+ * (10 s to 5 min), so that not all tasks of an account come at once.
+ */
+function afterReset({ resetsAt }: Attempt, { attemptId, at }: Next): string {
+  const from = Date.parse(at);
+  const wait = resetsAt ? Math.max(0, Date.parse(resetsAt) - from) : UNKNOWN_RESET_MS;
+  const spread = Math.min(Math.max(wait / 20, 10_000), 5 * 60_000);
+  const share = Number.parseInt(attemptId.slice(0, 8), 16) / 0x1_0000_0000;
+  return new Date(from + wait + Math.floor(spread * share)).toISOString();
+}
+
+function afterRejection(carried: Carried, delivery: Delivery, next: Next): Carried {
+  if (delivery.misses < MAX_MISSES) return unlessExhausted(carried, next, { mode: 'resume' });
+  const evidence = [`${String(delivery.misses)} reports in a row were not accepted`, delivery.diagnostic ?? ''];
+  return addIncident({ ...carried, intent: null, stop: null }, { code: 'checkpoint_rejected', at: next.at, evidence });
+}
+
+function afterCheckpoint(carried: Carried, delivery: Delivery, next: Next): Carried {
+  const attempt = currentAttempt(carried);
+  const report = delivery.checkpoint?.report;
+  if (attempt === undefined || report === undefined) return carried;
+  const action = report.proposedAction;
+  if (report.status === 'blocked') return ask(carried, 'blocked', report.question ?? report.summary, next);
+  if (action?.external === true) return ask(carried, 'action_proposed', `May it: ${action.description}`, next);
+  if (report.status === 'continue') return unlessExhausted(carried, next, { mode: 'resume' });
+  const unmet = attempt.criteria.filter(({ met }) => !met);
+  const unjudged = unmet.filter(({ exitCode }) => exitCode === null);
+  // A check that could not run proves nothing (CK-16).
+  if (unjudged.length > 0) return ask(carried, 'criteria_unknown', 'a criterion could not be checked', next);
+  if (unmet.length > 0) {
+    const findings = unmet.map(({ command, exitCode }) =>
+      bounded(`the criterion failed with exit code ${String(exitCode)}: ${command}`, 500),
+    );
+    return unlessExhausted(refuted(carried, delivery, findings), next, { mode: 'resume' });
+  }
+  if (delivery.verify) return again(carried, next, { mode: 'resume', purpose: 'review' });
+  return complete(carried, report.summary, next);
+}
+
+/** A reviewer's word about work that has met its criteria (CK-25). */
+function afterReview(carried: Carried, delivery: Delivery, next: Next): Carried {
+  const { checkpoint: verdict } = currentAttempt(carried) ?? {};
+  if (verdict === 'confirmed') return complete(carried, delivery.checkpoint?.report.summary ?? 'confirmed', next);
+  if (verdict === 'refuted') {
+    return unlessExhausted(refuted(carried, delivery, delivery.findings), next, { mode: 'resume' });
+  }
+  if (verdict === 'workspace_changed') {
+    const repeated = { ...carried, delivery: { ...delivery, fruitless: delivery.fruitless + 1 } };
+    return unlessExhausted(repeated, next, { mode: 'resume', purpose: 'review' });
+  }
+  return ask(carried, 'review_inconclusive', delivery.findings[0] ?? 'the review came to no verdict', next);
+}
+
+const refuted = (carried: Carried, delivery: Delivery, findings: string[]): Carried => ({
+  ...carried,
+  delivery: { ...delivery, findings, fruitless: delivery.fruitless + 1 },
+});
+
+function complete(carried: Carried, summary: string, { at }: Next): Carried {
+  const { requireReview, acceptance } = carried.task;
+  const attempt = currentAttempt(carried);
+  const to = requireReview ? 'review' : 'completed';
+  return transit(
+    { ...carried, intent: null, stop: null },
+    {
+      to,
+      summary: `${to}, ${String(acceptance.length)} acceptance criteria met`,
+      detail: { type: 'completed', attemptId: attempt?.attemptId ?? '', criteriaMet: acceptance.length },
+      fields: { result: bounded(summary, 4_000) },
+      executionResultId: attempt?.executionResultId ?? undefined,
+    },
+    { at, actor: attempt?.actor ?? ENGINE },
+  );
+}
+
+/** Rests with a question: an answer comes as a note, `continue` goes on. */
+function ask(carried: Carried, reason: string, question: string, { at }: Next): Carried {
+  const executionResultId = currentAttempt(carried)?.executionResultId ?? undefined;
+  const detail = { type: 'interrupted', reason };
+  const summary = bounded(question, 1_000);
+  const rest: Carried = { ...carried, intent: null, stop: null };
+  return transit(rest, { to: 'interrupted', summary, detail, executionResultId }, { at, actor: ENGINE });
+}
+
+interface Again {
+  readonly mode: RunMode;
+  readonly notBefore?: string;
+  readonly purpose?: 'work' | 'review';
+}
+
+function unlessExhausted(carried: Carried, next: Next, how: Again): Carried {
+  const { delivery } = carried;
+  const reason = delivery === null ? null : budgetReason(delivery, true);
+  if (delivery === null || reason === null) return again(carried, next, how);
+  const paused = ask(carried, reason, `paused: ${spentOf(reason, delivery)} are used up`, next);
+  return { ...paused, delivery: { ...delivery, pausedBy: reason } };
+}
+
+/** Appends the attempt that goes on with the last one: as the same dispatch asked for it. */
+function again(carried: Carried, { attemptId, at }: Next, { mode, notBefore, purpose = 'work' }: Again): Carried {
+  const last = currentAttempt(carried);
+  if (last === undefined) return carried;
+  const relations = carried.intent?.kind === 'run' ? carried.intent.relations : NO_RELATIONS;
+  const dispatch = { ...dispatchAgain(carried, { actor: last.actor }), managedBy: last.managedBy };
+  const attempt = newAttempt(carried, mode, { dispatch, attemptId, at, relations });
+  const followed: Attempt = { ...attempt, firstAttemptId: last.firstAttemptId ?? last.attemptId };
+  const chosen = purpose === 'review' ? asReview(followed) : followed;
+  const summary = purpose === 'review' ? 'the work is reviewed' : `goes on (${mode})`;
+  const next: Carried = {
+    ...carried,
+    task: { ...carried.task, context: { ...carried.task.context, run_id: attemptId } },
+    attempts: [...carried.attempts.map(asEarlier), chosen],
+    intent: { kind: 'run', attemptId, isHandedOver: false, notBefore: notBefore ?? null, relations },
+  };
+  return append(next, { at, actor: ENGINE, summary, detail: { type: 'continue', mode, attemptId } });
+}
+
+/** A review looks with fresh eyes and changes nothing: a thread of its own, read-only. */
+const asReview = (attempt: Attempt): Attempt => ({
+  ...attempt,
+  purpose: 'review',
+  threadId: null,
+  codexHome: null,
+  policy: { ...attempt.policy, sandbox: 'read-only' },
+});

@@ -1,0 +1,74 @@
+import { criterionId } from '../../contract/checkpoint';
+import type { Delivery } from '../../contract/delivery';
+import type { Attempt, Carried } from '../../contract/run';
+import { amendAttempt, currentAttempt } from './attempt';
+import { isProgress } from './delivery';
+import { readCheckpoint, readVerdict } from './read-checkpoint';
+
+/** Takes what an ended attempt reports of its work; a pending stop keeps it from being taken (US-7). */
+export function takeReport(carried: Carried, { at, workspace }: Ended): Carried {
+  const { delivery, stop } = carried;
+  const attempt = currentAttempt(carried);
+  if (delivery === null || attempt?.outcome !== 'completed' || attempt.code !== null || stop !== null) return carried;
+  if (attempt.purpose === 'review') return takeVerdict(carried, delivery, { attempt, workspace });
+  const taken = takeCheckpoint(carried, delivery, { at, workspace });
+  return { ...taken, delivery: taken.delivery && { ...taken.delivery, workspace } };
+}
+
+interface Ended {
+  readonly at: string;
+  /** What the workspace held at the end, as the host names it. */
+  readonly workspace: string | null;
+}
+
+/** The whole last message, or nothing where it is longer than a report may be. */
+const messageOf = ({ observation }: Attempt): string | null =>
+  observation === null || observation.ref !== undefined ? null : observation.text;
+
+function takeCheckpoint(carried: Carried, delivery: Delivery, { at, workspace }: Ended): Carried {
+  const { task } = carried;
+  const attempt = currentAttempt(carried);
+  if (attempt === undefined) return carried;
+  const read =
+    attempt.observation?.ref === undefined
+      ? readCheckpoint(messageOf(attempt), {
+          taskId: task.id,
+          session: attempt.threadId,
+          criteria: task.acceptance.map((_, index) => criterionId(index)),
+        })
+      : { diagnostic: 'checkpoint_too_large' };
+  if ('diagnostic' in read) {
+    const { diagnostic } = read;
+    const missed = { ...delivery, diagnostic, misses: delivery.misses + 1, fruitless: delivery.fruitless + 1 };
+    const rejected = { checkpoint: diagnostic, code: 'checkpoint_rejected' as const, error: diagnostic };
+    return amendAttempt({ ...carried, delivery: missed }, rejected);
+  }
+  const { report } = read;
+  const isFruitful = isProgress(delivery, report, workspace);
+  const accepted: Delivery = {
+    ...delivery,
+    checkpoint: { attemptId: attempt.attemptId, at, report },
+    diagnostic: null,
+    findings: [],
+    misses: 0,
+    fruitless: isFruitful ? 0 : delivery.fruitless + 1,
+  };
+  return amendAttempt({ ...carried, delivery: accepted }, { checkpoint: report.status });
+}
+
+function takeVerdict(
+  carried: Carried,
+  delivery: Delivery,
+  { attempt, workspace }: { attempt: Attempt; workspace: string | null },
+): Carried {
+  // The review counts only for what the reviewer saw (CK-19).
+  const isSame = workspace === null || delivery.workspace === null || workspace === delivery.workspace;
+  if (!isSame) return amendAttempt(carried, { checkpoint: 'workspace_changed' });
+  const read = readVerdict(messageOf(attempt), carried.task.id);
+  if ('diagnostic' in read) {
+    const { diagnostic } = read;
+    return amendAttempt(carried, { checkpoint: diagnostic, code: 'checkpoint_rejected', error: diagnostic });
+  }
+  const { verdict, findings } = read.report;
+  return amendAttempt({ ...carried, delivery: { ...delivery, findings } }, { checkpoint: verdict });
+}
