@@ -5,6 +5,7 @@ import { auditCommand } from './audit';
 import { decideCommand } from './decide';
 import { dispatchCommand } from './dispatch';
 import { doctorCommand } from './doctor';
+import { incidentCommand } from './incident';
 import { logsCommand } from './logs';
 import { orphansCommand } from './orphans';
 import { projectCommand } from './project';
@@ -36,6 +37,7 @@ export function buildProgram(): Command {
     whyCommand(),
     auditCommand(),
     decideCommand(),
+    incidentCommand(),
     orphansCommand(),
     projectCommand(),
   ];

@@ -4,6 +4,7 @@ export { createTask, runTask, type Accepted, type CreatedTask, type RunSettings,
 export { dispatchTask, redispatchTask, type DispatchRequest, type ReopenAndRun } from './dispatch';
 export { diagnose, type Check, type Diagnosis } from './doctor';
 export { listTasks, queryOfList, type ListedTask, type TaskFilter, type TaskList } from './list';
+export { listIncidents, showIncident, type Incidents, type ShownIncident } from './incidents';
 export { findLog, readLog, type AttemptLog, type ReadLogOptions } from './logs';
 export { toFailure } from './outcome';
 export { openSession, type Session } from './session';

@@ -1,5 +1,6 @@
 import type { ReportKind } from './checkpoint';
 import type { Failure, FailureCode } from './failures';
+import type { Snapshot } from './incident';
 import type { TaskKey } from './names';
 import type { JudgedOrphan, OrphanCandidate } from './orphan';
 import type { ManagedStart, Project, QueuedTask, RunningTask } from './project';
@@ -71,6 +72,8 @@ export interface ProviderActivities {
   runProvider(order: RunOrder): Promise<RunReport>;
   /** Makes the stop durable on the host; returns once the attempt has ended, or at once when nothing ran. */
   stopRun(order: StopOrder): Promise<{ ended: boolean }>;
+  /** Saves what is left of an attempt whose executor was lost: its last words and what it changed. */
+  saveEvidence(order: { attemptId: string; task: TaskKey }): Promise<Snapshot>;
   probeRun(order: { attemptId: string; threadId: string | null; codexHome: string | null }): Promise<ProbeReport>;
 }
 

@@ -21,6 +21,7 @@ export const FAILURES = {
   HOME_BUSY: kind(false, 'Use the one that runs, or give this one another PERDURE_HOME.'),
   TASK_EXISTS: kind(false, 'Choose another id, or look at that task with `perdure task show`.'),
   TASK_NOT_FOUND: kind(false, 'List the tasks with `perdure task list`.'),
+  INCIDENT_NOT_FOUND: kind(false, 'List them with `perdure incident list`.'),
   PROJECT_NOT_FOUND: kind(false, 'A project begins with the first dispatch of one of its tasks, or with its limit.'),
   AGENT_NOT_FOUND: kind(false, 'The built-in agent is general-purpose.'),
   executable_unavailable: kind(true, 'Install the optional package @openai/codex, or set PERDURE_CODEX_BIN.'),

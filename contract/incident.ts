@@ -3,6 +3,26 @@ import { z } from 'zod';
 import { failureCode } from './failures';
 import { instant } from './text';
 
+/** What was saved of an attempt whose executor was lost: cleaned, bounded; the whole is with its host. */
+export const snapshotSchema = z.strictObject({
+  at: instant,
+  /** The last message of the agent, cut. */
+  lastMessage: z.string().nullable(),
+  /** The last events, one line each. */
+  events: z.array(z.string()),
+  /** Tools that were running. */
+  openTools: z.int(),
+  /** Paths that differ from the last commit, as git names them. */
+  changes: z.array(z.string()),
+  /** The difference to the last commit, cut; new files are only among the changes. */
+  diff: z.string(),
+  diffBytes: z.int(),
+  /** Directory on the host that has the whole output. */
+  directory: z.string(),
+  workspacePath: z.string().nullable(),
+});
+export type Snapshot = z.infer<typeof snapshotSchema>;
+
 /** Something that happened to an attempt and that a person may have to judge; append-only. */
 export const incidentSchema = z.strictObject({
   id: z.string(),
@@ -12,6 +32,11 @@ export const incidentSchema = z.strictObject({
   at: instant,
   evidence: z.array(z.string()),
   decidedAt: instant.nullable(),
+  /** How it was decided, and by whom. */
+  decision: z.string().optional(),
+  decidedBy: z.string().optional(),
+  /** What was saved of the lost attempt; null when its host could not say. */
+  snapshot: snapshotSchema.nullable().optional(),
 });
 export type Incident = z.infer<typeof incidentSchema>;
 

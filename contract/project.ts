@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
+import { superviseSchema } from './delivery';
 import { limitsSchema, policySchema } from './run';
 import { request, type Task } from './task';
 import { id, instant, line } from './text';
@@ -24,6 +25,8 @@ const queueOrderSchema = z.strictObject({
   policy: policySchema.optional(),
   limits: limitsSchema.optional(),
   replaceThread: z.boolean().optional(),
+  supervise: superviseSchema.optional(),
+  onUsageLimit: z.enum(['wait', 'fail']).optional(),
 });
 
 /** A task that waits for its turn. */

@@ -3,6 +3,7 @@ import { toProviderFailure } from './failures';
 import { probeRun } from './probe-run';
 import type { ProviderDeps } from './provider-deps';
 import { runProvider } from './run-provider';
+import { saveEvidence } from './save-evidence';
 import { stopRun } from './stop-run';
 
 const orFailure = (error: unknown): never => {
@@ -13,6 +14,7 @@ const orFailure = (error: unknown): never => {
 export function createProviderActivities(deps: ProviderDeps): ProviderActivities {
   return {
     runProvider: (order) => runProvider(deps, order),
+    saveEvidence: (order) => saveEvidence(deps, order).catch(orFailure),
     stopRun: (order) => stopRun(deps, order).catch(orFailure),
     // eslint-disable-next-line @typescript-eslint/require-await -- so that a refusal is a rejection
     probeRun: async (order) => {

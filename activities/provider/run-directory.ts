@@ -79,6 +79,7 @@ export function pathsIn(directory: string) {
     directory,
     request: at('request.json'),
     reportSchema: at('report-schema.json'),
+    lostDiff: at('workspace.diff'),
     prompt: at('prompt.txt'),
     claim: at('claim'),
     ledger: at('spawns.jsonl'),

@@ -1,4 +1,5 @@
 import { Context } from '@temporalio/activity';
+import type { Snapshot } from '../../contract/incident';
 import type { ProviderActivities, RunOrder, RunReport, SandboxActivities } from '../../contract/activities';
 
 /** A report of a run that succeeded. */
@@ -25,6 +26,19 @@ export function goodReport(
     ...change,
   };
 }
+
+/** What a host saves of a lost attempt. */
+const snapshotOf = (attemptId: string): Snapshot => ({
+  at: '2026-01-01T00:00:02.000Z',
+  lastMessage: 'half of it',
+  events: ['{"type":"turn.started"}'],
+  openTools: 1,
+  changes: [' M a.txt'],
+  diff: '-old\n+new\n',
+  diffBytes: 10,
+  directory: `/home/runs/${attemptId}`,
+  workspacePath: '/workspace',
+});
 
 /** Host activities that play a script instead of starting processes; they note every order. */
 export class FakeHost {
@@ -64,6 +78,7 @@ export class FakeHost {
         return Promise.resolve({ ended: true });
       },
       probeRun: (order) => this.probe(order),
+      saveEvidence: ({ attemptId }) => Promise.resolve(snapshotOf(attemptId)),
       checkCriteria: (order) => this.criteria(order),
     };
   }

@@ -12,6 +12,7 @@ import { isSettling } from '../task-record/view';
 import { deliver } from './deliver';
 import { judgeByCriteria } from './judge-by-criteria';
 import { queueResultReceipt } from './queue-result-receipt';
+import { saveLostEvidence } from './save-evidence';
 import { stopOnCancellation } from './stop';
 import { tellProject } from './tell-project';
 
@@ -34,6 +35,7 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
       const report = await deliver(record);
       if (report === null) return goOn(record, 'dispatchTask');
       record.conclude((carried) => settle(carried, report, now()));
+      await saveLostEvidence(record);
     }
     await queueResultReceipt(record);
     await judgeByCriteria(record);

@@ -77,13 +77,16 @@ function afterCheckpoint(carried: Carried, delivery: Delivery, next: Next): Carr
   const report = delivery.checkpoint?.report;
   if (attempt === undefined || report === undefined) return carried;
   const action = report.proposedAction;
-  if (report.status === 'blocked') return ask(carried, 'blocked', report.question ?? report.summary, next);
-  if (action?.external === true) return ask(carried, 'action_proposed', `May it: ${action.description}`, next);
+  if (report.status === 'blocked')
+    return ask(carried, { reason: 'blocked', question: report.question ?? report.summary }, next);
+  if (action?.external === true)
+    return ask(carried, { reason: 'action_proposed', question: `May it: ${action.description}` }, next);
   if (report.status === 'continue') return unlessExhausted(carried, next, { mode: 'resume' });
   const unmet = attempt.criteria.filter(({ met }) => !met);
   const unjudged = unmet.filter(({ exitCode }) => exitCode === null);
   // A check that could not run proves nothing (CK-16).
-  if (unjudged.length > 0) return ask(carried, 'criteria_unknown', 'a criterion could not be checked', next);
+  if (unjudged.length > 0)
+    return ask(carried, { reason: 'criteria_unknown', question: 'a criterion could not be checked' }, next);
   if (unmet.length > 0) {
     const findings = unmet.map(({ command, exitCode }) =>
       bounded(`the criterion failed with exit code ${String(exitCode)}: ${command}`, 500),
@@ -105,7 +108,8 @@ function afterReview(carried: Carried, delivery: Delivery, next: Next): Carried 
     const repeated = { ...carried, delivery: { ...delivery, fruitless: delivery.fruitless + 1 } };
     return unlessExhausted(repeated, next, { mode: 'resume', purpose: 'review' });
   }
-  return ask(carried, 'review_inconclusive', delivery.findings[0] ?? 'the review came to no verdict', next);
+  const question = delivery.findings[0] ?? 'the review came to no verdict';
+  return ask(carried, { reason: 'review_inconclusive', question }, next);
 }
 
 const refuted = (carried: Carried, delivery: Delivery, findings: string[]): Carried => ({
@@ -130,8 +134,14 @@ function complete(carried: Carried, summary: string, { at }: Next): Carried {
   );
 }
 
+/** What a person is asked, and the word for why. */
+interface Question {
+  readonly reason: string;
+  readonly question: string;
+}
+
 /** Rests with a question: an answer comes as a note, `continue` goes on. */
-function ask(carried: Carried, reason: string, question: string, { at }: Next): Carried {
+function ask(carried: Carried, { reason, question }: Question, { at }: Next): Carried {
   const executionResultId = currentAttempt(carried)?.executionResultId ?? undefined;
   const detail = { type: 'interrupted', reason };
   const summary = bounded(question, 1_000);
@@ -149,7 +159,7 @@ function unlessExhausted(carried: Carried, next: Next, how: Again): Carried {
   const { delivery } = carried;
   const reason = delivery === null ? null : budgetReason(delivery, true);
   if (delivery === null || reason === null) return again(carried, next, how);
-  const paused = ask(carried, reason, `paused: ${spentOf(reason, delivery)} are used up`, next);
+  const paused = ask(carried, { reason, question: `paused: ${spentOf(reason, delivery)} are used up` }, next);
   return { ...paused, delivery: { ...delivery, pausedBy: reason } };
 }
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { failure, type Failure } from '../../contract/failures';
 import { RUN_ACTOR, type Carried, type DecideAnswer, type decideSchema } from '../../contract/run';
 import { boundedSummary } from './commands';
+import { closeIncidents } from './attempt';
 import { budgetReason, raise, spentOf } from './delivery';
 import { append, transit, type Step, type Transition } from './transitions';
 
@@ -39,7 +40,8 @@ export function decide(carried: Carried, decision: Decision, at: string): Step<D
   const refusal = isReview ? refuseReview(carried, decision) : refuseIncident(carried, decision);
   if (refusal !== null) return refusal;
   const open = openIncident(carried);
-  const incidents = carried.incidents.map((each) => (each === open ? { ...each, decidedAt: at } : each));
+  const closing = { at, actor: decision.actor, decision: decision.decision };
+  const incidents = carried.incidents.flatMap((each) => (each === open ? closeIncidents([each], closing) : [each]));
   const decided = isReview ? carried : { ...carried, incidents };
   const next = transit(decided, transitionOf(carried, { ...decision, decision: decision.decision }), {
     at,

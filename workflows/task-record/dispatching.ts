@@ -13,6 +13,7 @@ import type {
 } from '../../contract/run';
 import { refuseDependencies, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
+import { closeIncidents } from './attempt';
 import { enrol, refuseDelivery } from './delivery';
 import { asEarlier } from './window';
 import { bounded, threadId } from '../../contract/text';
@@ -186,7 +187,7 @@ export function beginAttempt(carried: Carried, mode: RunMode, claim: Claim & { k
   const delivery = enrol(carried, dispatch);
   const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task, delivery }, mode, claim)];
   // A decision to run again settles what was open about earlier attempts (RC-15).
-  const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? claim.at }));
+  const incidents = closeIncidents(carried.incidents, { at: claim.at, actor: dispatch.actor, decision: 'dispatch' });
   return {
     ...carried,
     task,

@@ -4,7 +4,7 @@ import { FAILURES, failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
-import { amendAttempt, currentAttempt } from './attempt';
+import { amendAttempt, closeIncidents, currentAttempt } from './attempt';
 import { account } from './delivery';
 import { managerOf } from './dispatching';
 import { takeReport } from './reporting';
@@ -169,7 +169,7 @@ export function addReceipt(carried: Carried, receipt: Receipt): Carried {
 /** Fails a task whose executor is proven gone (OR2), on behalf of whoever dispatched it. */
 export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: string; actor: string }): Carried {
   const reason = bounded(`no_executor: no run executes this task any more (${evidence.join('; ')})`, 2_000);
-  const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? stamp.at }));
+  const incidents = closeIncidents(carried.incidents, { ...stamp, decision: 'no_executor' });
   return transit(
     { ...carried, incidents },
     {
@@ -184,7 +184,7 @@ export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: 
 
 /** Fails a task whose agent's reports were not accepted, so that another attempt may follow. */
 export function failRejected(carried: Carried, { at, actor }: { at: string; actor: string }): Carried {
-  const incidents = carried.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? at }));
+  const incidents = closeIncidents(carried.incidents, { at, actor, decision: 'retry' });
   const reason = `checkpoint_rejected: ${carried.delivery?.diagnostic ?? 'the reports were not accepted'}`;
   return transit(
     { ...carried, incidents },

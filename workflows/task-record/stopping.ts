@@ -3,7 +3,7 @@ import { failure } from '../../contract/failures';
 import type { Carried, stopSchema } from '../../contract/run';
 import { openIncident } from './decisions';
 import { dropAwaiting } from './dispatching';
-import { currentAttempt } from './attempt';
+import { closeIncidents, currentAttempt } from './attempt';
 import { transit, type Step } from './transitions';
 import { isRunning } from './view';
 
@@ -30,7 +30,7 @@ export function requestStop(carried: Carried, request: StopRequest, at: string):
   }
   const attempt = currentAttempt(carried);
   if (openIncident(carried) !== undefined && task.status === 'in_progress') {
-    const incidents = carried.incidents.map((each) => ({ ...each, decidedAt: each.decidedAt ?? at }));
+    const incidents = closeIncidents(carried.incidents, { at, actor: request.actor, decision: 'stop' });
     const detail = { type: 'interrupted', reason: 'user_stop' };
     const stopped = transit(
       { ...carried, incidents },

@@ -8,4 +8,5 @@ export function undeliveredNotes({ task, attempts }: Pick<Carried, 'task' | 'att
   return task.activities.slice(last + 1).filter(({ detail }) => detail.type === 'note');
 }
 
-const isStart = ({ type }: ActivityEntry['detail']): boolean => type === 'dispatch' || type === 'reopen' || type === 'continue';
+const isStart = ({ type }: ActivityEntry['detail']): boolean =>
+  type === 'dispatch' || type === 'reopen' || type === 'continue';

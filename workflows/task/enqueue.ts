@@ -41,8 +41,16 @@ export async function enqueue(record: TaskRecord, dispatch: Dispatch): Promise<M
 
 function queuedTask(carried: Carried, dispatch: Dispatch): QueuedTask {
   const { id: taskId, priority, createdAt } = carried.task;
-  const { agentId, actor, policy, limits, replaceThread } = dispatch;
-  const order = { agentId, actor, policy, limits, ...(replaceThread !== undefined && { replaceThread }) };
+  const { agentId, actor, policy, limits, replaceThread, supervise, onUsageLimit } = dispatch;
+  const order = {
+    agentId,
+    actor,
+    policy,
+    limits,
+    ...(replaceThread !== undefined && { replaceThread }),
+    ...(supervise !== undefined && { supervise }),
+    ...(onUsageLimit !== undefined && { onUsageLimit }),
+  };
   return { taskId, priority, createdAt, lastAttemptId: currentAttempt(carried)?.attemptId ?? null, order };
 }
 

@@ -43,6 +43,9 @@ export function restingRules(record: TaskRecord): PhaseRules {
   const enqueueOnce = (dispatch: Dispatch): Promise<DispatchAnswer> =>
     (enqueuing ??= enqueue(record, dispatch).finally(() => (enqueuing = null)));
   const orphaned = () => isOrphan(record.carried) && managerOf(record.carried) === null;
+  const confirm = async (dispatch: Dispatch): Promise<void> => {
+    if (orphaned() && !isConverging) await once(() => confirmOwnerGone(record, dispatch));
+  };
   return {
     dispatch: {
       check(dispatch) {
@@ -61,26 +64,7 @@ export function restingRules(record: TaskRecord): PhaseRules {
         return start(record, { dispatch, attemptId, requestId });
       },
     },
-    decide: {
-      check(decision) {
-        if (!beginsAttempt(decision)) return plainDecisions(record).check(decision);
-        const { task, intent } = record.carried;
-        return isConverging || intent !== null ? notDispatchable(task) : refuseGoOn(record.carried, decision);
-      },
-      async accept(decision) {
-        if (!beginsAttempt(decision)) return plainDecisions(record).accept(decision);
-        const dispatch = dispatchAgain(record.carried, decision);
-        const letGo = (carried: Carried) => letGoOn(carried, decision, now());
-        if (isForQueue(record.carried, dispatch)) {
-          record.commit(letGo);
-          return decided(record, await enqueueOnce(dispatch));
-        }
-        const requestId = currentUpdateInfo()?.id;
-        const attemptId = attemptIdOf(dispatch);
-        if (orphaned() && !isConverging) await once(() => confirmOwnerGone(record, dispatch));
-        return decided(record, await start(record, { dispatch, attemptId, requestId, prepare: letGo }));
-      },
-    },
+    decide: decideRule(record, { isBusy: () => isConverging, enqueueOnce, confirm }),
     reopen: {
       check: (reopen) => refuseReopen(record.carried, reopen),
       accept: (reopen) => acceptReopening(record, reopen),
@@ -92,6 +76,40 @@ export function restingRules(record: TaskRecord): PhaseRules {
         return { success: true, taskId: record.carried.task.id, liveness, evidence, failed };
       },
     },
+  };
+}
+
+/** What a decision to go on has in common with a dispatch. */
+interface Beginning {
+  isBusy(): boolean;
+  enqueueOnce(dispatch: Dispatch): Promise<DispatchAnswer>;
+  /** Refuses unless nothing executes the task. */
+  confirm(dispatch: Dispatch): Promise<void>;
+}
+
+/** How a resting task takes a decision: one that begins an attempt is a dispatch like the last one. */
+function decideRule(record: TaskRecord, { isBusy, enqueueOnce, confirm }: Beginning): PhaseRules['decide'] {
+  const plain = plainDecisions(record);
+  const goOn = async (decision: Decision): Promise<DispatchAnswer> => {
+    const dispatch = dispatchAgain(record.carried, decision);
+    const prepare = (carried: Carried) => letGoOn(carried, decision, now());
+    if (isForQueue(record.carried, dispatch)) {
+      record.commit(prepare);
+      return enqueueOnce(dispatch);
+    }
+    const requestId = currentUpdateInfo()?.id;
+    const attemptId = attemptIdOf(dispatch);
+    await confirm(dispatch);
+    return start(record, { dispatch, attemptId, requestId, prepare });
+  };
+  return {
+    check(decision) {
+      if (!beginsAttempt(decision)) return plain.check(decision);
+      const { task, intent } = record.carried;
+      return isBusy() || intent !== null ? notDispatchable(task) : refuseGoOn(record.carried, decision);
+    },
+    accept: async (decision) =>
+      beginsAttempt(decision) ? decided(record, await goOn(decision)) : plain.accept(decision),
   };
 }
 

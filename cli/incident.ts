@@ -1,0 +1,78 @@
+import { Command } from 'commander';
+import type { Incidents, ShownIncident } from '../client/index';
+import type { Incident, Snapshot } from '../contract/incident';
+import { block, oneLine } from './escape';
+import type { Style } from './output';
+import { perform, type CommonOptions } from './perform';
+import { fields } from './table';
+
+/** `perdure incident`: what happened to attempts that a person has to judge. */
+export function incidentCommand(): Command {
+  const command = new Command('incident').description('see what happened to attempts that a person has to judge');
+  command
+    .command('list')
+    .description('list the incidents of a task')
+    .argument('<id>', 'the task')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (taskId: string, options: CommonOptions) => {
+      await perform<Incidents>(options, {
+        work: async (session) => (await import('../client/index.js')).listIncidents(session, taskId),
+        lines: ({ incidents }, style) =>
+          incidents.length === 0 ? ['no incidents'] : incidents.map((each) => line(each, style)),
+      });
+    });
+  command
+    .command('show')
+    .description('show an incident with what was saved of the attempt (default: the one that is open)')
+    .argument('<id>', 'the task')
+    .option('--incident <id>', 'the incident')
+    .option('--json', 'one JSON document on stdout')
+    .action(async (taskId: string, options: CommonOptions & { readonly incident?: string }) => {
+      await perform<ShownIncident>(options, {
+        work: async (session) => (await import('../client/index.js')).showIncident(session, taskId, options.incident),
+        lines: ({ incident }, style) => incidentLines(incident, style),
+      });
+    });
+  return command;
+}
+
+function line({ id, code, at, decidedAt, decision }: Incident, style: Style): string {
+  const state = decidedAt === null ? 'open' : `decided ${decidedAt} (${decision ?? '?'})`;
+  return `${style.bold(oneLine(id))}  ${code}  ${at}  ${state}`;
+}
+
+/** An incident for people: what happened and when, the evidence, then what was saved of the attempt. */
+export function incidentLines(incident: Incident, style: Style): string[] {
+  const { id, code, subject, at, decidedAt, decision, decidedBy, evidence, snapshot } = incident;
+  return [
+    ...fields({
+      incident: id,
+      code,
+      attempt: subject,
+      interrupted: at,
+      evidence: snapshot ? `saved ${snapshot.at}` : undefined,
+      decided: decidedAt === null ? 'not yet' : `${decidedAt} ${decision ?? ''} ${decidedBy ?? ''}`,
+    }),
+    ...evidence.map((each) => `- ${oneLine(each)}`),
+    ...(snapshot ? snapshotLines(snapshot, style) : []),
+  ];
+}
+
+function snapshotLines(snapshot: Snapshot, style: Style): string[] {
+  const { lastMessage, events, openTools, changes, diff, diffBytes, directory, workspacePath } = snapshot;
+  const part = (title: string, lines: string[]) => (lines.length === 0 ? [] : ['', style.bold(title), ...lines]);
+  const cut = Buffer.byteLength(diff) < diffBytes ? [`(cut; ${String(diffBytes)} bytes in ${directory})`] : [];
+  return [
+    ...fields({ workspace: workspacePath, output: directory, 'tools running': String(openTools) }).map(style.dim),
+    ...part('Last message', lastMessage === null ? [] : block(lastMessage, '  ')),
+    ...part(
+      'Last events',
+      events.map((event) => `  ${oneLine(event)}`),
+    ),
+    ...part(
+      'Changed files',
+      changes.map((name) => `  ${oneLine(name)}`),
+    ),
+    ...part('Changes', diff === '' ? [] : [...block(diff, '  '), ...cut]),
+  ];
+}
