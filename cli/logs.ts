@@ -6,7 +6,7 @@ import { eventLines, parseEvent } from './event-lines';
 import { note, printFailure, printLine } from './output';
 import { onInterrupt, withSession, type CommonOptions } from './perform';
 
-interface Options extends CommonOptions {
+export interface LogOptions extends CommonOptions {
   readonly attempt?: string;
   readonly follow?: boolean;
   readonly raw?: boolean;
@@ -25,27 +25,37 @@ export function logsCommand(): Command {
     .option('--follow', 'go on until the attempt has ended')
     .option('--raw', 'the lines as the provider printed them')
     .option('--json', 'one JSON document on stdout')
-    .action(async (taskId: string, options: Options) => {
-      const isJson = options.json === true;
-      if (isJson && options.follow === true) {
-        printFailure(true, failure('USAGE', '--follow and --json exclude each other', { hint: 'Use --follow --raw.' }));
-        return;
-      }
-      const outcome = await withSession((session) => showLog(session, taskId, options));
-      if (!outcome.success) printFailure(isJson, outcome);
-    });
+    .action((taskId: string, options: LogOptions) => showWith(options, (session) => showLog(session, taskId, options)));
 }
 
-async function showLog(session: Session, taskId: string, options: Options): Promise<Outcome<object>> {
+/** Shows a log, by whatever finds it. */
+export async function showWith(
+  options: LogOptions,
+  show: (session: Session) => Promise<Outcome<object>>,
+): Promise<void> {
+  const isJson = options.json === true;
+  if (isJson && options.follow === true) {
+    printFailure(true, failure('USAGE', '--follow and --json exclude each other', { hint: 'Use --follow --raw.' }));
+    return;
+  }
+  const outcome = await withSession(show);
+  if (!outcome.success) printFailure(isJson, outcome);
+}
+
+async function showLog(session: Session, taskId: string, options: LogOptions): Promise<Outcome<object>> {
   const { findLog } = await import('../client/index.js');
-  const found = await findLog(session, taskId, options.attempt);
+  return printFound(await findLog(session, taskId, options.attempt), options);
+}
+
+/** Prints a log that was found, in the form that the options ask for. */
+export async function printFound(found: Outcome<AttemptLog>, options: LogOptions): Promise<Outcome<object>> {
   if (!found.success) return found;
   if (options.json === true) await printDocument(found);
   else await printLog(found, options);
   return { success: true };
 }
 
-async function printLog(log: AttemptLog, { follow, raw }: Options): Promise<void> {
+async function printLog(log: AttemptLog, { follow, raw }: LogOptions): Promise<void> {
   const { readLog } = await import('../client/index.js');
   if (follow === true) onInterrupt(`The task goes on. See it with: perdure watch ${log.taskId}`);
   else note(`attempt ${log.attemptId}`);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { auditCommand } from './audit';
 import { decideCommand } from './decide';
+import { directCommand } from './direct';
 import { dispatchCommand } from './dispatch';
 import { doctorCommand } from './doctor';
 import { incidentCommand } from './incident';
@@ -31,6 +32,7 @@ export function buildProgram(): Command {
     runCommand(),
     taskCommand(),
     dispatchCommand(),
+    directCommand(),
     stopCommand(),
     watchCommand(),
     logsCommand(),

@@ -126,7 +126,7 @@ export function settingsOf(options: RunOptions): RunSettings {
 const STDIN_BYTES = 4 * 1024 * 1024;
 
 /** Reads stdin to its end, or as far as is needed to refuse it. */
-async function readStdin(): Promise<string> {
+export async function readStdin(): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of process.stdin) {

@@ -1,6 +1,12 @@
 export { treeOfTask, type TaskTree } from './relations';
 export { auditTask, type Audit, type AuditedAttempt } from './audit';
 export { createTask, runTask, type Accepted, type CreatedTask, type RunSettings, type TaskDraft } from './create-task';
+export { startDirect, type DirectDraft, type StartedDirect } from './direct';
+export { listDirect, type DirectFilter, type DirectList } from './direct-list';
+export type { ShownDirect } from './direct-record';
+export { findDirectLog, showDirect } from './direct-show';
+export { decideDirect, stopDirect, type StoppedDirect } from './direct-stop';
+export { waitDirect, type SettledDirect } from './direct-wait';
 export { dispatchTask, redispatchTask, type DispatchRequest, type ReopenAndRun } from './dispatch';
 export { diagnose, type Check, type Diagnosis } from './doctor';
 export { listTasks, queryOfList, type ListedTask, type TaskFilter, type TaskList } from './list';

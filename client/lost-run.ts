@@ -10,11 +10,14 @@ const LOOK_MS = 200;
 /** Longer than the runner's whole escalation. */
 const PATIENCE_MS = 30_000;
 
+/** What is to be known of a run to find it on this host. */
+type LostRun = Pick<Attempt, 'attemptId' | 'hostId' | 'endedAt'>;
+
 /**
  * Stops a run whose workflow was ended from outside, on this host: the runner obeys the stop file of its directory, and
  * says in `exit.json` when nothing of the run is left. False when there is no such run here.
  */
-export async function stopLostRun(session: Session, attempt: Attempt | undefined): Promise<boolean> {
+export async function stopLostRun(session: Session, attempt: LostRun | undefined): Promise<boolean> {
   if (attempt === undefined || !isOpenHere(session, attempt)) return false;
   const directory = join(session.home.path, 'runs', attempt.attemptId);
   const exit = join(directory, 'exit.json');

@@ -11,7 +11,7 @@ const requestSchema = z.looseObject({ cwd: z.string() });
 const runnerSchema = z.looseObject({ startedAt: z.string() });
 
 /** Whether an attempt has not ended and its files are in this home: the record learns what they say at its end. */
-export const isOpenHere = ({ home }: Session, { endedAt, hostId }: Attempt): boolean =>
+export const isOpenHere = ({ home }: Session, { endedAt, hostId }: Pick<Attempt, 'endedAt' | 'hostId'>): boolean =>
   endedAt === null && hostId === home.hostId;
 
 /** Spawns of an open attempt, from the runner's own ledger. */

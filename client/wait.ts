@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { WorkflowContinuedAsNewError, WorkflowFailedError } from '@temporalio/client';
+import { WorkflowContinuedAsNewError, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { failure, type Outcome } from '../contract/failures';
 import { attemptOf, type Attempt, type SettledResult } from '../contract/run';
 import { outcomeOf, refuse, toFailure } from './outcome';
@@ -55,9 +55,12 @@ async function look(session: Session, { taskId, attemptId }: AttemptKey) {
   return { attempt, runId, isOpen, isSettled: attempt !== undefined && attempt.settledAt !== null };
 }
 
-/** Waits for the close event of one run, whatever it says. */
 async function untilClosed(session: Session, taskId: string, runId: string): Promise<void> {
-  const handle = await taskHandle(session, taskId, runId);
+  await untilRunCloses(await taskHandle(session, taskId, runId));
+}
+
+/** Waits for the close event of one run, whatever it says. */
+export async function untilRunCloses(handle: WorkflowHandle): Promise<void> {
   try {
     await handle.result();
   } catch (error) {

@@ -25,6 +25,14 @@ export async function chooseWorkspace(named: string): Promise<ChosenWorkspace> {
   return { path: top, warnings: [...wider, ...(await uncommitted(top))] };
 }
 
+/** Checks a repository that is worked in itself: its top directory; a commit is not needed, nor is a clean tree. */
+export async function chooseRepository(named: string): Promise<{ path: string; warnings: string[] }> {
+  const directory = await realDirectory(resolve(named));
+  const top = await topLevel(directory);
+  const wider = `${directory} is in the repository ${top}; the task works in all of it`;
+  return { path: top, warnings: top === directory ? [] : [wider] };
+}
+
 /** The repository that a directory is in, when it has a commit; else a scratch one. */
 export async function defaultWorkspace(directory: string): Promise<ChosenWorkspace> {
   try {

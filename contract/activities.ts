@@ -21,6 +21,10 @@ export interface RunOrder {
   readonly message: string;
   /** Absolute path of the task's repository, or null for a scratch one. */
   readonly repository: string | null;
+  /** `repository`: it works in the repository itself; left out: in the task's own worktree of it. */
+  readonly workspace?: 'repository' | undefined;
+  /** When the host ends it at the latest, by its own wall clock, beside `limits.timeMs`. */
+  readonly deadlineAt?: string | undefined;
   readonly policy: Policy;
   readonly limits: Limits;
   /** What the last message has to be, where it is more than words. */

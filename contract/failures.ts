@@ -54,6 +54,9 @@ export const FAILURES = {
   CHECK_FAILED: kind(true, 'Follow the hint of each failed check, then run `perdure doctor` again.'),
   INTERNAL: kind(false, 'This is a defect of Perdure: run it again with PERDURE_DEBUG=1 and report what it prints.'),
   LOG_ELSEWHERE: kind(false, 'The log is on the host that ran the attempt; run the command there.'),
+  deadline_passed: kind(false, 'Name a deadline that lies ahead, or none.'),
+  direct_stop_failed: kind(true, 'It goes on being tried; ask again with `perdure direct stop`.'),
+  direct_snapshot_unavailable: kind(false, 'The snapshot is of another direct task; nothing of it was taken.'),
   // How a run can end without success.
   RUN_FAILED: kind(true, 'Dispatch again: it goes on in the same thread.'),
   CRITERIA_NOT_MET: kind(true, 'Dispatch again: it goes on in the same thread.'),
@@ -72,6 +75,7 @@ export const FAILURES = {
     'The delivery used up its attempts; `perdure decide ID --continue --attempts N` gives more.',
   ),
   progress_budget: kind(false, 'Attempts in a row made no progress; say how to go on: `perdure decide ID --continue`.'),
+  deadline_reached: kind(false, 'It was stopped at its deadline; look at what it did, then start another one.'),
   time_budget: kind(true, 'Give more time with --time-limit and dispatch again.'),
   inactive: kind(true, 'The provider said nothing for too long; dispatch again to go on in the same thread.'),
   start_deadline: kind(true, 'No thread began; dispatching again is safe.'),

@@ -15,6 +15,7 @@ export const WORKFLOW = {
   failOrphan: 'failOrphan',
   sweepOrphans: 'sweepOrphans',
   project: 'project',
+  directTask: 'directTask',
 } as const;
 
 /** The types that a task's own workflow id goes through, one after the other. */
@@ -51,6 +52,16 @@ export function parseProjectWorkflowId(workflowId: string): ProjectKey | undefin
   const [noun, tenantId, projectId, ...rest] = workflowId.split('/');
   if (noun !== 'project' || !tenantId || !projectId || rest.length > 0) return undefined;
   return { tenantId, projectId };
+}
+
+/** Id of a direct task, which shares nothing with the task of the same name. */
+export const directWorkflowId = ({ tenantId, taskId }: TaskKey): string => `direct/${tenantId}/${taskId}`;
+
+/** Reads a direct task's workflow id back, or undefined when it is not one. */
+export function parseDirectWorkflowId(workflowId: string): TaskKey | undefined {
+  const [noun, tenantId, taskId, ...rest] = workflowId.split('/');
+  if (noun !== 'direct' || !tenantId || !taskId || rest.length > 0) return undefined;
+  return { tenantId, taskId };
 }
 
 export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orphan/${tenantId}/${taskId}`;

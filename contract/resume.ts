@@ -4,7 +4,7 @@ import type { RunReport } from './activities';
 import { reportKind } from './checkpoint';
 import { failureCode } from './failures';
 import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, usageSchema } from './run';
-import { id } from './text';
+import { id, instant } from './text';
 
 /** Schema of the order that a host gets for one attempt (`RunOrder`). */
 export const runOrderSchema = z.strictObject({
@@ -15,6 +15,8 @@ export const runOrderSchema = z.strictObject({
   codexHome: z.string().nullable(),
   message: z.string(),
   repository: z.string().nullable(),
+  workspace: z.literal('repository').optional(),
+  deadlineAt: instant.optional(),
   policy: policySchema,
   limits: limitsSchema,
   report: reportKind.optional(),

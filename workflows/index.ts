@@ -1,5 +1,6 @@
 import './zod-config';
 
+export { directTask } from './direct-task/direct-task';
 export { dispatchTask } from './dispatch-task/dispatch-task';
 export { failOrphan } from './fail-orphan';
 export { project } from './project/project';

@@ -5,7 +5,7 @@ import { watchDirectory } from './directory-watch';
 import { executorState, type ExecutorState } from './executor-state';
 import { endOrphan } from './orphan-ending';
 import { isSameProcess } from './process-identity';
-import { RunClock, sharedClockMs } from './run-clock';
+import { isPast, RunClock, sharedClockMs } from './run-clock';
 import type { OutputFollower } from './output-follower';
 import type { Escalation } from './process-ending';
 import type { FollowContext } from './provider-deps';
@@ -168,7 +168,7 @@ export class RunFollower {
     const orphan = { paths, attemptId: order.attemptId, provider };
     const hasProviderEnded = provider !== null && isSameProcess(provider) === 'dead';
     const isStopped = pendingStop(paths) !== null;
-    const isLate = this.clock.look() >= order.limits.timeMs;
+    const isLate = this.clock.look() >= order.limits.timeMs || isPast(order.deadlineAt);
     const isLoud = output.offset > order.limits.outputBytes;
     if (!hasProviderEnded && !isStopped && !isLate && !isLoud) return null;
     const { forced, strays } = await endOrphan(orphan, escalation);

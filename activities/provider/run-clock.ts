@@ -20,3 +20,7 @@ export class RunClock {
 
 /** Milliseconds of a clock that all processes of this boot share, and that no clock step moves. */
 export const sharedClockMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
+
+/** Whether an absolute deadline (ISO 8601) is over by the wall clock; none never is. */
+export const isPast = (deadlineAt: string | undefined): boolean =>
+  deadlineAt !== undefined && Date.now() >= Date.parse(deadlineAt);

@@ -20,6 +20,8 @@ export interface RunRequest {
   /** Version of the binary when the attempt was made; null when its package does not say. */
   readonly cliVersion: string | null;
   readonly timeMs: number;
+  /** When it ends at the latest, by the wall clock. */
+  readonly deadlineAt?: string;
   readonly outputBytes: number;
   readonly escalation: Escalation;
 }

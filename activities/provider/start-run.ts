@@ -16,6 +16,7 @@ import { REPORT_SCHEMAS } from './report-schema';
 import { refusedReport } from './run-report';
 import { launchRunner } from './runner-process';
 import { pendingStop, type RunPaths, type RunRequest } from './run-directory';
+import { workingDirectory } from './working-directory';
 
 const TRIES = 3;
 const LOOK_MS = 50;
@@ -26,7 +27,7 @@ const PATIENCE_MS = 60_000;
 async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<void> {
   const { attemptId, limits } = order;
   const command = findCodex(deps.env);
-  const cwd = await deps.workspaces.ensure(order.task, order.repository);
+  const cwd = await workingDirectory(deps.workspaces, order);
   const request: RunRequest = {
     attemptId,
     command,
@@ -35,6 +36,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
     codexHome: codexHomeOf(deps.env, order.codexHome),
     cliVersion: cliVersion(command),
     timeMs: limits.timeMs,
+    ...(order.deadlineAt !== undefined && { deadlineAt: order.deadlineAt }),
     outputBytes: limits.outputBytes,
     escalation: deps.escalation ?? ESCALATION,
   };

@@ -4,6 +4,7 @@ import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, type Stage } from '../helpers/stage';
+import { direct } from './direct-scenarios';
 import { lifecycle } from './lifecycle-scenarios';
 import { scenario, type Scenario } from './scenario';
 
@@ -148,4 +149,5 @@ export const scenarios: readonly Scenario[] = [
     return task;
   }),
   ...lifecycle,
+  ...direct,
 ];

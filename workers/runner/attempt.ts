@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createOnce, syncDirectory, type Read } from '../../activities/provider/durable-file';
 import { endMarked } from '../../activities/provider/process-ending';
 import { identityOf, ownIdentity, type ProcessIdentity } from '../../activities/provider/process-identity';
-import { sharedClockMs } from '../../activities/provider/run-clock';
+import { isPast, sharedClockMs } from '../../activities/provider/run-clock';
 import {
   pendingStop,
   readRequest,
@@ -68,6 +68,7 @@ function obstacle(paths: RunPaths, request: Read<RunRequest>, termination: Abort
   }
   const stopReason = pendingStop(paths) ?? (termination.aborted ? 'terminated' : null);
   if (stopReason !== null) return { reason: 'stop', stopReason };
+  if (isPast(request.value.deadlineAt)) return { reason: 'deadline' };
   const spawnError = startProblem(request.value);
   return spawnError === null ? null : { spawnError };
 }

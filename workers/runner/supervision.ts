@@ -4,7 +4,7 @@ import { watchDirectory } from '../../activities/provider/directory-watch';
 import { familyOf, markedProcesses } from '../../activities/provider/marked-processes';
 import { escalate, type StopSignal } from '../../activities/provider/process-ending';
 import type { ProcessIdentity } from '../../activities/provider/process-identity';
-import { RunClock } from '../../activities/provider/run-clock';
+import { isPast, RunClock } from '../../activities/provider/run-clock';
 import { pendingStop, type ExitRecord, type RunPaths, type RunRequest } from '../../activities/provider/run-directory';
 import { ATTEMPT_MARK } from '../../contract/marks';
 import type { ProviderProcess } from './provider-process';
@@ -33,7 +33,7 @@ function causeToEnd({ paths, request, termination }: Supervised, ranMs: number):
   if (stopReason !== null) return { reason: 'stop', stopReason };
   if (termination.aborted) return { reason: 'stop', stopReason: 'terminated' };
   if (!existsSync(request.cwd)) return { reason: 'stop', stopReason: 'workspace_missing' };
-  if (ranMs >= request.timeMs) return { ...NO_CAUSE, reason: 'deadline' };
+  if (ranMs >= request.timeMs || isPast(request.deadlineAt)) return { ...NO_CAUSE, reason: 'deadline' };
   const printed = sizeOf(paths.stdout) + sizeOf(paths.stderr);
   return printed > request.outputBytes ? { ...NO_CAUSE, reason: 'output_limit' } : NO_CAUSE;
 }

@@ -85,7 +85,8 @@ async function resumeUnderLease(order: RunOrder, hostId: string, threadId: strin
   };
 }
 
-function followHere(order: RunOrder, hostId: string): Run {
+/** Follows an attempt from this very workflow; a report that nobody can give is a lost one. */
+export function followHere(order: RunOrder, hostId: string): Run {
   const following = follow(order, hostId);
   return {
     report: following.report().then(
