@@ -12,6 +12,7 @@ export function exitCodeOf({ code }: Pick<Failure, 'code'>): number {
       return EXIT.unreachable;
     case 'TASK_NOT_FOUND':
     case 'PROJECT_NOT_FOUND':
+    case 'receipt_unknown':
       return EXIT.notFound;
     default:
       return EXIT.refused;

@@ -8,6 +8,7 @@ import { doctorCommand } from './doctor';
 import { logsCommand } from './logs';
 import { orphansCommand } from './orphans';
 import { projectCommand } from './project';
+import { receiptsCommand } from './receipts';
 import { runCommand } from './run';
 import { stopCommand } from './stop';
 import { taskCommand } from './task';
@@ -38,6 +39,7 @@ export function buildProgram(): Command {
     decideCommand(),
     orphansCommand(),
     projectCommand(),
+    receiptsCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   guardUsage(program);

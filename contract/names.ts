@@ -15,6 +15,8 @@ export const WORKFLOW = {
   failOrphan: 'failOrphan',
   sweepOrphans: 'sweepOrphans',
   project: 'project',
+  serveReceipts: 'serveReceipts',
+  deliverReceipt: 'deliverReceipt',
 } as const;
 
 /** The types that a task's own workflow id goes through, one after the other. */
@@ -54,6 +56,9 @@ export function parseProjectWorkflowId(workflowId: string): ProjectKey | undefin
 }
 
 export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orphan/${tenantId}/${taskId}`;
+
+/** The delivery of one receipt. */
+export const receiptWorkflowId = (receiptId: string): string => `receipt/${receiptId}`;
 
 /** Schedule that looks for orphans, one per namespace. */
 export const SWEEP_SCHEDULE = 'perdure-orphans';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { failureCode } from './failures';
 import { incidentSchema } from './incident';
 import { NO_RELATIONS, relationsSchema } from './relation';
-import { receiptSchema } from './receipt';
+import { receiptOrderSchema, receiptSchema } from './receipt';
 import { taskSchema, request } from './task';
 import { id, instant, line, text, threadId } from './text';
 
@@ -224,6 +224,8 @@ export const carriedSchema = z.strictObject({
   dependants: z.array(z.string()).default([]),
   /** The children of a cancelled task have not been told yet (PD13). */
   owesCancel: z.boolean().default(false),
+  /** Receipts of stored results that could not be stored themselves (RQ-11). */
+  owedReceipts: z.array(receiptOrderSchema).optional(),
 });
 export type Carried = z.infer<typeof carriedSchema>;
 

@@ -5,6 +5,7 @@ import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, type Stage } from '../helpers/stage';
 import { lifecycle } from './lifecycle-scenarios';
+import { receipts } from './receipt-scenarios';
 import { scenario, type Scenario } from './scenario';
 
 export type { Scenario } from './scenario';
@@ -148,4 +149,5 @@ export const scenarios: readonly Scenario[] = [
     return task;
   }),
   ...lifecycle,
+  ...receipts,
 ];

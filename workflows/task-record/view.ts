@@ -19,9 +19,17 @@ export const isSettling = (attempt: Attempt | undefined): boolean =>
 
 /** Judges what a task needs from its record alone. */
 export function attentionOf(carried: Carried): Attention {
-  const { task, stop } = carried;
+  const { stop } = carried;
   if (isRunning(carried)) return stop === null ? 'running' : 'stopping';
   if (isSettling(currentAttempt(carried))) return 'running';
+  if (owesReceipt(carried)) return 'recovery';
+  return attentionAtRest(carried);
+}
+
+const owesReceipt = ({ owedReceipts = [] }: Carried): boolean => owedReceipts.length > 0;
+
+function attentionAtRest(carried: Carried): Attention {
+  const { task } = carried;
   switch (task.status) {
     case 'in_progress':
       if (openIncident(carried) !== undefined) return 'recovery';
@@ -73,6 +81,7 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
     facts: [
       ...(attempt === undefined ? ['no run was ever started'] : attemptFacts(attempt)),
       ...incidentFacts(carried),
+      ...receiptFacts(carried),
       ...reviewFacts(carried),
       ...noteFacts(carried),
     ],
@@ -101,10 +110,8 @@ const SENTENCES: Record<Attention, Sentence> = {
     `A stop was accepted at ${stop?.at ?? '?'} from ${stop?.actor ?? '?'}; the processes are being ended.`,
     'the end of the processes',
   ],
-  recovery: (_, attempt) => [
-    `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
-    'decide, or dispatch (goes on in the same thread)',
-  ],
+  recovery: (carried, attempt) =>
+    attentionAtRest(carried) === 'recovery' ? interrupted(attempt) : unreceipted(carried, attempt),
   outcome: ({ task }) => [
     task.activities.findLast(({ detail }) => detail.to !== undefined)?.detail.type === 'reopen'
       ? `The task was reopened at ${task.statusSince}, and nothing runs it.`
@@ -127,6 +134,20 @@ const SENTENCES: Record<Attention, Sentence> = {
   failed: ({ task }) => [`The task failed: ${task.failureReason ?? ''}`, 'dispatch (retries it)'],
 };
 
+const interrupted = (attempt: Attempt | undefined): [string, string] => [
+  `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
+  'decide, or dispatch (goes on in the same thread)',
+];
+
+/** What the task waits for otherwise stays true beside it (RQ-8, RQ-11). */
+function unreceipted(carried: Carried, attempt: Attempt | undefined): [string, string] {
+  const [sentence, next] = SENTENCES[attentionAtRest(carried)](carried, attempt);
+  return [
+    `recovery_required (receipt_storage_failed): a result is stored, its receipt is not. ${sentence}`,
+    `the store on the orchestrator's host: the same receipt is queued again by itself; ${next}`,
+  ];
+}
+
 function attemptFacts(attempt: Attempt): string[] {
   const { attemptId, number, mode, hostId, threadId, outcome, code, requestedAt, endedAt } = attempt;
   return [
@@ -141,6 +162,9 @@ const incidentFacts = ({ incidents }: Carried): string[] =>
   incidents
     .filter(({ decidedAt }) => decidedAt === null)
     .map(({ id, code, at }) => `open incident ${id}: ${code} at ${at}`);
+
+const receiptFacts = ({ owedReceipts = [] }: Carried): string[] =>
+  owedReceipts.map(({ receiptId, resultRef }) => `receipt ${receiptId} of ${resultRef} is still to be stored`);
 
 function reviewFacts(carried: Carried): string[] {
   const review = openReview(carried);
