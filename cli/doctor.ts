@@ -32,7 +32,7 @@ export function doctorCommand(): Command {
 
 function doctorLines({ checks, defaults, home, hostId, tenantId }: Diagnosis, style: Style): string[] {
   const widest = Math.max(...checks.map(({ name }) => name.length));
-  const { limits, policy } = defaults;
+  const { limits, policy, receipts } = defaults;
   return [
     ...checks.flatMap(({ name, ok, detail, hint }) => [
       `${ok ? style.green('ok  ') : style.red('FAIL')} ${name.padEnd(widest)}  ${oneLine(detail)}`,
@@ -49,6 +49,8 @@ function doctorLines({ checks, defaults, home, hostId, tenantId }: Diagnosis, st
       output: `${String(limits.outputBytes)} bytes`,
       sandbox: policy.sandbox,
       model: policy.model ?? "the provider's own",
+      'receipt webhook': receipts?.webhook ?? 'none',
+      'receipts tried for': receipts === undefined ? null : `${String(receipts.giveUpAfterMs / 1_000)} s`,
     }),
   ];
 }

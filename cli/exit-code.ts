@@ -13,6 +13,7 @@ export function exitCodeOf({ code }: Pick<Failure, 'code'>): number {
     case 'TASK_NOT_FOUND':
     case 'PROJECT_NOT_FOUND':
     case 'INCIDENT_NOT_FOUND':
+    case 'receipt_unknown':
       return EXIT.notFound;
     default:
       return EXIT.refused;

@@ -10,6 +10,7 @@ import { incidentCommand } from './incident';
 import { logsCommand } from './logs';
 import { orphansCommand } from './orphans';
 import { projectCommand } from './project';
+import { receiptsCommand } from './receipts';
 import { runCommand } from './run';
 import { stopCommand } from './stop';
 import { taskCommand } from './task';
@@ -42,6 +43,7 @@ export function buildProgram(): Command {
     incidentCommand(),
     orphansCommand(),
     projectCommand(),
+    receiptsCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   guardUsage(program);

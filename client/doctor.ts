@@ -10,6 +10,7 @@ import { messageOf, toFailure } from './outcome';
 import { pollersOf } from './pollers';
 import { findCodex } from './provider-check';
 import { call, type Session } from './session';
+import { readSecret, shownWebhook } from './webhook';
 
 const run = promisify(execFile);
 
@@ -39,10 +40,11 @@ export async function diagnose(session: Session): Promise<({ success: true } | F
     checkGit(),
     checkCodex(session),
     checkSandbox(session),
+    checkWebhook(session),
   ]);
   const { checks: remote, unreachable } = await checkTemporal(session);
   const checks = [...local, { name: 'receipts', ok: true, detail: join(path, 'receipts.db') }, ...remote];
-  const diagnosis = { home: path, hostId, tenantId, checks, defaults: config };
+  const diagnosis = { home: path, hostId, tenantId, checks, defaults: shown(config) };
   if (unreachable !== undefined) return { ...unreachable, ...diagnosis };
   const failed = checks.filter(({ ok }) => !ok).map(({ name }) => name);
   if (failed.length === 0) return { success: true, ...diagnosis };
@@ -113,6 +115,22 @@ const checkSandbox = ({ env }: Session): Promise<Check> =>
     },
     'Allow user namespaces on this host; without the sandbox every command of an agent fails.',
   );
+
+const checkWebhook = ({ home }: Session): Promise<Check> =>
+  check('receipt webhook', async () => {
+    const { receipts } = home.config;
+    if (receipts === undefined) return 'none: receipts stay in the store (receipts.webhook in config.json)';
+    await readSecret(home.path, receipts);
+    return `${shownWebhook(receipts.webhook)}, signed by ${receipts.secretFile}`;
+  });
+
+/** The configuration as anyone may read it. */
+function shown(config: HomeConfig): HomeConfig {
+  const { receipts } = config;
+  return receipts === undefined
+    ? config
+    : { ...config, receipts: { ...receipts, webhook: shownWebhook(receipts.webhook) } };
+}
 
 async function checkTemporal(session: Session): Promise<{ checks: Check[]; unreachable?: Failure }> {
   try {

@@ -7,6 +7,7 @@ import { invalidArgument } from '../contract/failures';
 import { limitsSchema, policySchema } from '../contract/run';
 import { id } from '../contract/text';
 import { errnoOf, messageOf, refuse } from './outcome';
+import { receiptsConfigSchema } from './webhook';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -25,6 +26,8 @@ const configSchema = z.strictObject({
         .default(5 * 60_000),
     })
     .prefault({}),
+  /** Without it receipts stay in the store, for whoever lists them. */
+  receipts: receiptsConfigSchema.optional(),
 });
 export type HomeConfig = z.infer<typeof configSchema>;
 

@@ -16,6 +16,7 @@ export { toFailure } from './outcome';
 export { openSession, type Session } from './session';
 export { findOrphans } from './orphans';
 export { limitProject, pauseProject, resumeProject, showProject, type ShownProject } from './project';
+export { acknowledgeReceipts, listReceipts, resendReceipts } from './receipts';
 export { showTask, type EarlierOutcome, type ShownTask } from './show';
 export { stopTask, type StoppedTask, type StopRequest } from './stop';
 export { decideTask, noteTask, reopenTask, setTaskStatus, updateTask } from './update';

@@ -1,11 +1,12 @@
 import type { ReportKind } from './checkpoint';
-import type { Failure, FailureCode } from './failures';
+import type { Failure, FailureCode, Outcome } from './failures';
 import type { Snapshot } from './incident';
 import type { TaskKey } from './names';
 import type { JudgedOrphan, OrphanCandidate } from './orphan';
 import type { ManagedStart, Project, QueuedTask, RunningTask } from './project';
 import type { Relations } from './relation';
 import type { Receipt, ReceiptOrder } from './receipt';
+import type { AcknowledgeReceipts, Delivery, ListReceipts, ReceiptList, ResendReceipts, Resent } from './receipt-store';
 import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
 import type { ActivityEntry } from './task';
 
@@ -141,4 +142,21 @@ export interface ReceiptActivities {
   queueReceipt(order: ReceiptOrder): Promise<Receipt>;
   /** Moves old entries out of a record that grew; idempotent by task, kind and id. */
   archiveEntries(order: { task: TaskKey; entries: ArchivedEntry[] }): Promise<void>;
+}
+
+/** Runs on the orchestrator's queue: what callers ask of the store, and what its receipts go through. */
+export interface ReceiptStoreActivities {
+  listReceipts(request: ListReceipts): Promise<ReceiptList>;
+  /** All of them, or none when one is unknown; again is no error. */
+  acknowledgeReceipts(request: AcknowledgeReceipts): Promise<Outcome<ReceiptList>>;
+  /** Has the delivery of undelivered receipts begun anew; the others stay as they are. */
+  resendReceipts(request: ResendReceipts): Promise<Outcome<Resent>>;
+}
+
+/** Runs on the orchestrator's queue. */
+export interface DeliveryActivities {
+  /** Posts a receipt to the webhook, after those of its attempt that come before it; fails as long as it may be tried. */
+  postReceipt(order: { receiptId: string }): Promise<Delivery>;
+  /** Marks a delivery that was tried for long enough. */
+  giveUpReceipt(order: { receiptId: string; error: string }): Promise<Delivery>;
 }

@@ -90,6 +90,12 @@ export const FAILURES = {
   interrupted_owner: kind(true, 'Check its effects, then decide or dispatch again: it goes on in the same thread.'),
   no_executor: kind(true, 'No run executes the task any more; dispatch it again.'),
   receipt_conflict: kind(false, 'A receipt of this id with other content exists; nothing was overwritten.'),
+  receipt_attempt_unknown: kind(false, 'The attempt never passed the fence: there is no result to tell of.'),
+  receipt_unknown: kind(false, 'List the receipts with `perdure receipts list`; acknowledged ones go after 30 days.'),
+  receipt_undelivered: kind(
+    true,
+    'It is tried again by itself; check the webhook, and the secret with `perdure doctor`.',
+  ),
   receipt_storage_failed: kind(true, 'The receipt could not be stored; check the disk of the orchestrator.'),
 } as const satisfies Record<string, FailureKind>;
 

@@ -16,6 +16,8 @@ export const WORKFLOW = {
   sweepOrphans: 'sweepOrphans',
   project: 'project',
   directTask: 'directTask',
+  serveReceipts: 'serveReceipts',
+  deliverReceipt: 'deliverReceipt',
 } as const;
 
 /** The types that a task's own workflow id goes through, one after the other. */
@@ -65,6 +67,9 @@ export function parseDirectWorkflowId(workflowId: string): TaskKey | undefined {
 }
 
 export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orphan/${tenantId}/${taskId}`;
+
+/** The delivery of one receipt. */
+export const receiptWorkflowId = (receiptId: string): string => `receipt/${receiptId}`;
 
 /** Schedule that looks for orphans, one per namespace. */
 export const SWEEP_SCHEDULE = 'perdure-orphans';

@@ -4,7 +4,7 @@ import { deliverySchema, raiseSchema, superviseSchema } from './delivery';
 import { failureCode } from './failures';
 import { incidentSchema } from './incident';
 import { NO_RELATIONS, relationsSchema } from './relation';
-import { receiptSchema } from './receipt';
+import { receiptOrderSchema, receiptSchema } from './receipt';
 import { taskSchema, request } from './task';
 import { id, instant, line, text, threadId } from './text';
 
@@ -249,6 +249,8 @@ export const carriedSchema = z.strictObject({
   owesCancel: z.boolean().default(false),
   /** The supervised delivery of the task, once a dispatch asked for one. */
   delivery: deliverySchema.nullable().default(null),
+  /** Receipts of stored results that could not be stored themselves (RQ-11). */
+  owedReceipts: z.array(receiptOrderSchema).optional(),
 });
 export type Carried = z.infer<typeof carriedSchema>;
 

@@ -16,6 +16,7 @@ import { loadWorkerConfig, type Env, type WorkerConfig, type WorkerRole } from '
 import { connectWorker } from './connection';
 import { createHostWorker } from './host';
 import { createOrchestratorWorker } from './orchestrator';
+import { beginThrough, receiptsFile, startOutbox } from './outbox';
 import { startReclaim } from './reclaim';
 import { ensureSearchAttributes } from './search-attributes';
 import { shutdownSignal } from './shutdown-signal';
@@ -57,11 +58,21 @@ export async function runWorkers({ role, env, onReady }: WorkersOptions): Promis
     const running = runUntil(ending, workers);
     onReady({ role, address, namespace, hostId: config.home.hostId });
     const reclaim = role === 'orchestrator' ? undefined : startReclaim({ home: config.home.path, client });
-    await running.finally(() => reclaim?.stop());
+    const outbox = role === 'host' ? undefined : outboxOf(config, session);
+    await running.finally(() => {
+      reclaim?.stop();
+      return outbox?.stop();
+    });
   } finally {
     await session.close();
     await connection.close();
   }
+}
+
+function outboxOf({ home }: WorkerConfig, session: Session) {
+  const { receipts } = home.config;
+  const begin = receipts === undefined ? null : beginThrough(session, receipts.giveUpAfterMs);
+  return startOutbox({ file: receiptsFile(home), begin });
 }
 
 /** Logs warnings to stderr; signals are ours to handle. */

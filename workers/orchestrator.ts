@@ -1,11 +1,15 @@
-import { join } from 'node:path';
+import { cancellationSignal } from '@temporalio/activity';
 import { Worker, type NativeConnection } from '@temporalio/worker';
-import { createReceiptActivities } from '../activities/receipts/activities';
+import { createDeliveryActivities, createReceiptActivities } from '../activities/receipts/activities';
+import type { Webhook } from '../activities/receipts/deliver';
 import { openStore } from '../activities/receipts/store';
 import { createTaskActivities } from '../activities/tasks/activities';
+import type { Home } from '../client/home';
 import type { Session } from '../client/session';
+import { readSecret } from '../client/webhook';
 import { ORCHESTRATOR_QUEUE } from '../contract/names';
 import { workflowBundlePath, type WorkerConfig } from './config';
+import { receiptsFile } from './outbox';
 import { createTaskServer } from './task-server';
 
 /** Bounds memory: about 1 MB an open task; an evicted one is replayed on its next request, in about 30 ms. */
@@ -17,7 +21,7 @@ export async function createOrchestratorWorker(
   connection: NativeConnection,
   session: Session,
 ): Promise<Worker> {
-  const store = await openStore(join(home.path, 'receipts.db'));
+  const store = await openStore(receiptsFile(home));
   return Worker.create({
     connection,
     namespace: plan.namespace,
@@ -26,6 +30,12 @@ export async function createOrchestratorWorker(
     workflowBundle: { codePath: workflowBundlePath },
     activities: {
       ...createReceiptActivities({ store, now: () => new Date().toISOString() }),
+      ...createDeliveryActivities({
+        store,
+        webhook: webhookOf(home),
+        now: () => new Date(),
+        signal: cancellationSignal,
+      }),
       ...createTaskActivities(createTaskServer(session)),
     },
     // A refusal sends the request back: one over the limit would fail its workflow task for as long as its caller waits.
@@ -38,4 +48,9 @@ export async function createOrchestratorWorker(
     shutdownGraceTime: '2 seconds',
     shutdownForceTime: '10 seconds',
   });
+}
+
+function webhookOf({ path, config: { receipts } }: Home): Webhook | null {
+  if (receipts === undefined) return null;
+  return { url: new URL(receipts.webhook), secret: () => readSecret(path, receipts) };
 }

@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { WorkflowUpdateFailedError, type Client, type WorkflowHandle } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { createReceiptActivities } from '../../activities/receipts/activities';
+import { cancellationSignal } from '@temporalio/activity';
+import { createDeliveryActivities, createReceiptActivities } from '../../activities/receipts/activities';
+import type { Webhook } from '../../activities/receipts/deliver';
 import { openStore, type Store } from '../../activities/receipts/store';
 import { createTaskActivities } from '../../activities/tasks/activities';
 import type { RunOrder } from '../../contract/activities';
@@ -61,6 +63,8 @@ type RelatedActivities = ReturnType<typeof createTaskActivities>;
 /** A real server, real workflows and a scripted host. */
 export class Stage {
   readonly host = new FakeHost();
+  /** Where receipts are posted to. */
+  webhook: Webhook | null = null;
   private workers: Worker[] = [];
   private running: Promise<void>[] = [];
 
@@ -93,6 +97,15 @@ export class Stage {
   async startWorkers(exact: { maxCachedWorkflows?: number } = {}): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
+    const current = () => this.webhook;
+    const deliveries = {
+      store: this.store,
+      get webhook() {
+        return current();
+      },
+      now: () => new Date(),
+      signal: cancellationSignal,
+    };
     this.workers.push(
       await Worker.create({
         connection,
@@ -102,6 +115,7 @@ export class Stage {
         ...exact,
         activities: {
           ...createReceiptActivities({ store: this.store, now }),
+          ...createDeliveryActivities(deliveries),
           ...this.own.play(createTaskActivities(createTaskServer(this.session))),
         },
       }),

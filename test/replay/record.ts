@@ -16,7 +16,12 @@ const run = promisify(execFile);
 const folder = join(root, 'test', 'replay', 'histories');
 
 /** Types that run beside tasks: a scenario's own are the ones that began with it. */
-const BESIDE: readonly string[] = [WORKFLOW.project, WORKFLOW.sweepOrphans];
+const BESIDE: readonly string[] = [
+  WORKFLOW.project,
+  WORKFLOW.sweepOrphans,
+  WORKFLOW.serveReceipts,
+  WORKFLOW.deliverReceipt,
+];
 
 /** Runs of a task's chain, of its children and beside it, oldest first. */
 async function runsOf(client: Client, task: WorkflowHandle, since: number): Promise<Run[]> {

@@ -6,6 +6,7 @@ import { goodReport } from '../helpers/fake-host';
 import { codeOf, type Stage } from '../helpers/stage';
 import { direct } from './direct-scenarios';
 import { lifecycle } from './lifecycle-scenarios';
+import { receipts } from './receipt-scenarios';
 import { scenario, type Scenario } from './scenario';
 
 export type { Scenario } from './scenario';
@@ -150,4 +151,5 @@ export const scenarios: readonly Scenario[] = [
   }),
   ...lifecycle,
   ...direct,
+  ...receipts,
 ];

@@ -1,6 +1,7 @@
-import { ActivityFailure, ApplicationFailure, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
 import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
+import { oweReceipt, receiptOrderOf } from '../task-record/owed-receipts';
 import { now, type TaskRecord } from '../task-record/record';
 import { currentAttempt } from '../task-record/attempt';
 import { addIncident, addReceipt } from '../task-record/settling';
@@ -13,27 +14,25 @@ const { queueReceipt } = proxyActivities<ReceiptActivities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** Queues the receipt of the stored result; storage that fails for good is an incident, and the result stays (RQ-11). */
+/**
+ * Queues the receipt of the stored result. Storage that fails for 15 minutes is an incident: the result stays, and the
+ * task at rest queues the same receipt again (RQ-11). An attempt that never passed the fence has none (RQ-3, RQ-6).
+ */
 export async function queueResultReceipt(record: TaskRecord): Promise<void> {
   const attempt = currentAttempt(record.carried);
   if (attempt === undefined) return;
-  // Without the run: a phase that an operator resets has the same result under another run id.
-  const { workflowId } = workflowInfo();
-  const { attemptId } = attempt;
-  const order = {
-    receiptId: `result:${attemptId}`,
-    attemptId,
-    resultRef: `temporal:${workflowId}:${attemptId}`,
-  };
+  const order = receiptOrderOf(record.carried, attempt);
   try {
     const receipt = await queueReceipt(order);
     record.conclude((carried) => addReceipt(carried, receipt));
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     const { cause } = error;
-    const isConflict = cause instanceof ApplicationFailure && cause.type === 'receipt_conflict';
-    const code = isConflict ? 'receipt_conflict' : 'receipt_storage_failed';
+    const type = cause instanceof ApplicationFailure ? cause.type : undefined;
+    if (type === 'receipt_attempt_unknown') return;
+    const code = type === 'receipt_conflict' ? type : 'receipt_storage_failed';
     const evidence = [cause?.message ?? error.message];
     record.conclude((carried) => addIncident(carried, { code, at: now(), evidence }));
+    if (code === 'receipt_storage_failed') record.conclude((carried) => oweReceipt(carried, order));
   }
 }

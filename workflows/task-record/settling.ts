@@ -150,9 +150,12 @@ export function concludeByCriteria(carried: Carried, criteria: CriterionResult[]
 /** Incidents that a record keeps; each stays in the history of its phase (RC-11). */
 const KEPT_INCIDENTS = 20;
 
-/** Appends an incident about the last attempt. */
-export function addIncident(carried: Carried, incident: Pick<Incident, 'code' | 'at' | 'evidence'>): Carried {
-  const subject = currentAttempt(carried)?.attemptId ?? '';
+/** Appends an incident, about the last attempt unless another one is named. */
+export function addIncident(
+  carried: Carried,
+  incident: Pick<Incident, 'code' | 'at' | 'evidence'> & Partial<Pick<Incident, 'subject'>>,
+): Carried {
+  const subject = incident.subject ?? currentAttempt(carried)?.attemptId ?? '';
   const id = `incident:${incident.code}:${subject}`;
   if (carried.incidents.some((known) => known.id === id)) return carried;
   const evidence = incident.evidence.slice(0, 10).map((each) => bounded(each, 500));

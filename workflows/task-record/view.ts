@@ -23,12 +23,20 @@ export const isSettling = (attempt: Attempt | undefined): boolean =>
 
 /** Judges what a task needs from its record alone. */
 export function attentionOf(carried: Carried): Attention {
-  const { task, stop } = carried;
+  const { stop } = carried;
   if (isRunning(carried)) {
     if (stop !== null) return 'stopping';
     return waitsUntil(carried) === null ? 'running' : 'waiting';
   }
   if (isSettling(currentAttempt(carried))) return 'running';
+  if (owesReceipt(carried)) return 'recovery';
+  return attentionAtRest(carried);
+}
+
+const owesReceipt = ({ owedReceipts = [] }: Carried): boolean => owedReceipts.length > 0;
+
+function attentionAtRest(carried: Carried): Attention {
+  const { task } = carried;
   switch (task.status) {
     case 'in_progress':
       if (openIncident(carried) !== undefined) return 'recovery';
@@ -81,6 +89,7 @@ export function whyOf(carried: Carried, phase: PhaseType): Why {
       ...(attempt === undefined ? ['no run was ever started'] : attemptFacts(attempt)),
       ...deliveryFacts(carried),
       ...incidentFacts(carried),
+      ...receiptFacts(carried),
       ...reviewFacts(carried),
       ...noteFacts(carried),
     ],
@@ -113,12 +122,8 @@ const SENTENCES: Record<Attention, Sentence> = {
     `A stop was accepted at ${stop?.at ?? '?'} from ${stop?.actor ?? '?'}; the processes are being ended.`,
     'the end of the processes',
   ],
-  recovery: (carried, attempt) => [
-    openIncident(carried)?.code === 'checkpoint_rejected'
-      ? `The last reports of the agent were not accepted (${attempt?.error ?? ''}); nothing was started again.`
-      : `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
-    'decide (retry, accept, abandon, stop), or dispatch (goes on in the same thread)',
-  ],
+  recovery: (carried, attempt) =>
+    attentionAtRest(carried) === 'recovery' ? unsettled(carried, attempt) : unreceipted(carried, attempt),
   budget: (carried) => [
     `The delivery is ${lastSummary(carried)}.`,
     'decide --continue with more of it, which goes on in the same thread',
@@ -170,6 +175,22 @@ function deliveryFacts({ delivery }: Carried): string[] {
   ];
 }
 
+const unsettled: Sentence = (carried, attempt) => [
+  openIncident(carried)?.code === 'checkpoint_rejected'
+    ? `The last reports of the agent were not accepted (${attempt?.error ?? ''}); nothing was started again.`
+    : `The executor of attempt ${String(attempt?.number ?? 0)} died without a result; nothing was started again.`,
+  'decide (retry, accept, abandon, stop), or dispatch (goes on in the same thread)',
+];
+
+/** What the task waits for otherwise stays true beside it (RQ-8, RQ-11). */
+function unreceipted(carried: Carried, attempt: Attempt | undefined): [string, string] {
+  const [sentence, next] = SENTENCES[attentionAtRest(carried)](carried, attempt);
+  return [
+    `recovery_required (receipt_storage_failed): a result is stored, its receipt is not. ${sentence}`,
+    `the store on the orchestrator's host: the same receipt is queued again by itself; ${next}`,
+  ];
+}
+
 function attemptFacts(attempt: Attempt): string[] {
   const { attemptId, number, mode, hostId, threadId, outcome, code, requestedAt, endedAt } = attempt;
   return [
@@ -184,6 +205,9 @@ const incidentFacts = ({ incidents }: Carried): string[] =>
   incidents
     .filter(({ decidedAt }) => decidedAt === null)
     .map(({ id, code, at }) => `open incident ${id}: ${code} at ${at}`);
+
+const receiptFacts = ({ owedReceipts = [] }: Carried): string[] =>
+  owedReceipts.map(({ receiptId, resultRef }) => `receipt ${receiptId} of ${resultRef} is still to be stored`);
 
 function reviewFacts(carried: Carried): string[] {
   const review = openReview(carried);

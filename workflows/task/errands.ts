@@ -24,6 +24,7 @@ import { now, type TaskRecord } from '../task-record/record';
 import { readRelationsAtLast } from '../task-record/relations';
 import { append } from '../task-record/transitions';
 import { enqueue } from './enqueue';
+import { queueOwedReceipt } from './owed-receipts';
 import { attemptIdOf } from './resting-rules';
 
 /** Bounded, because a request that ends the rest of the task waits for it. */
@@ -36,8 +37,16 @@ const { cancelChildren } = proxyActivities<TaskActivities>({
 
 type Errand = () => Promise<void>;
 
-/** What a task at rest owes to related tasks, or to itself; undefined when nothing. */
+/** What a task at rest owes to related tasks, to itself, or to whoever keeps the books; undefined when nothing. */
 export function nextErrand(record: TaskRecord): Errand | undefined {
+  const [owed] = record.carried.owedReceipts ?? [];
+  const soon = soonErrand(record);
+  if (soon !== undefined || owed === undefined) return soon;
+  const isNeeded = () => record.carried.intent !== null || record.isFull() || soonErrand(record) !== undefined;
+  return () => queueOwedReceipt(record, owed, isNeeded);
+}
+
+function soonErrand(record: TaskRecord): Errand | undefined {
   const { task, dependants, owesCancel, awaiting, version } = record.carried;
   if (task.status === 'completed' && dependants.length > 0) return () => tellDependants(record);
   if (owesCancel && version > 1) return () => tellChildren(record);

@@ -18,6 +18,7 @@ const workspaces = {
     made.push(taskId);
     return Promise.resolve('/worktree');
   },
+  digestOf: () => Promise.resolve(null),
 };
 const orderOf = (repository: string | null, workspace?: 'repository') =>
   ({ task: { tenantId: 'default', taskId: 'T' }, repository, workspace }) as RunOrder;
