@@ -21,6 +21,8 @@ export interface RunOrder {
   readonly repository: string | null;
   readonly policy: Policy;
   readonly limits: Limits;
+  /** Starts although the account is known to be at its usage limit. */
+  readonly ignoresUsageLimit?: true;
 }
 
 /** What became of an attempt; every end of a provider is a value, never an exception. */
@@ -41,6 +43,8 @@ export interface RunReport {
   readonly spawns: number;
   readonly strays: number;
   readonly warnings: string[];
+  /** With the code `usage_limit`: when the account may be used again, or null when that is not known. */
+  readonly resetsAt?: string | null;
 }
 
 /** Liveness of an attempt's executor: unknown is never dead. */

@@ -16,6 +16,7 @@ export const runOrderSchema = z.strictObject({
   repository: z.string().nullable(),
   policy: policySchema,
   limits: limitsSchema,
+  ignoresUsageLimit: z.literal(true).exactOptional(),
 });
 
 /** Reads a host's report: known fields only, because a host may be newer or older; null when it is none. */
@@ -37,6 +38,7 @@ export function readReport(given: unknown, at: string): RunReport | null {
     spawns: z.int().catch(0),
     strays: z.int().catch(0),
     warnings: z.array(z.string()).catch([]),
+    resetsAt: moment.nullable().catch(null).exactOptional(),
   });
   const parsed = schema.safeParse(given);
   return parsed.success ? parsed.data : null;
