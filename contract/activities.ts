@@ -30,6 +30,8 @@ export interface RunOrder {
   readonly limits: Limits;
   /** What the last message has to be, where it is more than words. */
   readonly report?: ReportKind | undefined;
+  /** Starts although the account is known to be at its usage limit. */
+  readonly ignoresUsageLimit?: true;
 }
 
 /** What became of an attempt; every end of a provider is a value, never an exception. */

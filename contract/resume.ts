@@ -20,6 +20,7 @@ export const runOrderSchema = z.strictObject({
   policy: policySchema,
   limits: limitsSchema,
   report: reportKind.optional(),
+  ignoresUsageLimit: z.literal(true).exactOptional(),
 });
 
 /** Reads a host's report: known fields only, because a host may be newer or older; null when it is none. */

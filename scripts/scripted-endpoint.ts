@@ -39,6 +39,8 @@ const KEPT_REQUESTS = 500;
  *   @sleep SECONDS        silence in the open stream
  *   @usage INPUT OUTPUT   token counts of this answer (else 100 and 10)
  *   @fail STATUS [TIMES]  an HTTP error in place of the answer, the first TIMES times (else always)
+ *   @refuse STATUS BODY   an HTTP error with exactly this body in place of the answer
+ *   @poison TEXT          from here on every request of the thread is refused with 400 and this text
  *
  * A prompt without directives is answered with "done". GET <url>/requests lists the requests as JSON.
  */

@@ -6,6 +6,8 @@ const MAX_OPEN_TOOLS = 10_000;
 const MAX_NOTICES = 10;
 const MAX_NOTICE_LENGTH = 2_000;
 const SILENT_ITEMS = new Set(['agent_message', 'reasoning', 'error']);
+/** Notices of another try count the tries, or say so; only how soon silence ends a run depends on it, never a verdict. */
+const TRY_AGAIN = /\b\d+ ?\/ ?\d+\b|reconnect|retry|waiting for network/i;
 
 /** What the events of a run have said so far; bounded whatever they say. */
 export interface RunEvents {
@@ -20,6 +22,12 @@ export interface RunEvents {
   /** Text of the last `error` event: not final by itself. */
   lastError: string | null;
   notices: string[];
+  /** Text of an `error` event that announces no further try and that nothing has followed yet. */
+  fatalError: string | null;
+  /** Whether the model has answered anything. */
+  hasAnswer: boolean;
+  /** Commands that have ended. */
+  commands: number;
   /** Commands that failed because the sandbox could not start. */
   sandboxFailures: number;
   events: number;
@@ -35,6 +43,9 @@ export const noEvents = (): RunEvents => ({
   usage: null,
   terminal: null,
   lastError: null,
+  fatalError: null,
+  hasAnswer: false,
+  commands: 0,
   notices: [],
   sandboxFailures: 0,
   events: 0,
@@ -51,9 +62,23 @@ function completeItem(state: RunEvents, item: CodexItem): void {
   state.openTools.delete(item.id);
   if (item.type === 'agent_message' && item.text !== undefined) state.lastMessage = item.text;
   if (item.type === 'error' && item.message !== undefined) addNotice(state, item.message);
-  if (item.type === 'command_execution' && item.status === 'failed') {
-    if (item.aggregated_output?.startsWith('bwrap: ') === true) state.sandboxFailures += 1;
-  }
+  if (item.type !== 'command_execution') return;
+  state.commands += 1;
+  if (item.status === 'failed' && item.aggregated_output?.startsWith('bwrap: ') === true) state.sandboxFailures += 1;
+}
+
+/** The turn is over: a tool that has not ended by now never will. */
+function endTurn(state: RunEvents, terminal: RunEvents['terminal']): void {
+  state.terminal = terminal;
+  state.openTools.clear();
+}
+
+function noteError(state: RunEvents, message: string | undefined): void {
+  state.errors += 1;
+  if (message === undefined) return;
+  state.lastError = message.slice(0, MAX_NOTICE_LENGTH);
+  state.fatalError = TRY_AGAIN.test(state.lastError) ? null : state.lastError;
+  addNotice(state, message);
 }
 
 function applyEvent(state: RunEvents, event: CodexEvent): void {
@@ -67,15 +92,17 @@ function applyEvent(state: RunEvents, event: CodexEvent): void {
       state.terminal = null;
       break;
     case 'item.started':
+      state.hasAnswer ||= event.item.type !== 'error';
       if (!SILENT_ITEMS.has(event.item.type) && state.openTools.size < MAX_OPEN_TOOLS) {
         state.openTools.add(event.item.id);
       }
       break;
     case 'item.completed':
+      state.hasAnswer ||= event.item.type !== 'error';
       completeItem(state, event.item);
       break;
     case 'turn.completed':
-      state.terminal = { kind: 'completed' };
+      endTurn(state, { kind: 'completed' });
       if (event.usage !== undefined) {
         const { input_tokens, cached_input_tokens, output_tokens } = event.usage;
         state.usage = {
@@ -86,12 +113,10 @@ function applyEvent(state: RunEvents, event: CodexEvent): void {
       }
       break;
     case 'turn.failed':
-      state.terminal = { kind: 'failed', message: event.error?.message ?? null };
+      endTurn(state, { kind: 'failed', message: event.error?.message ?? null });
       break;
     case 'error':
-      state.errors += 1;
-      state.lastError = event.message?.slice(0, MAX_NOTICE_LENGTH) ?? state.lastError;
-      if (event.message !== undefined) addNotice(state, event.message);
+      noteError(state, event.message);
       break;
   }
 }
@@ -105,5 +130,6 @@ export function reduceLine(state: RunEvents, line: string): void {
     return;
   }
   state.events += 1;
+  state.fatalError = null;
   if (event !== 'other') applyEvent(state, event);
 }

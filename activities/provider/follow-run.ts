@@ -34,6 +34,8 @@ export interface FollowedRun {
   readonly output: OutputFollower;
   readonly context: FollowContext;
   readonly escalation: Escalation;
+  /** Called once, when the model has answered anything. */
+  readonly onAnswer?: () => void;
 }
 
 export interface RunEnd {
@@ -50,6 +52,7 @@ export class RunFollower {
   private livenessAt = -LIVENESS_MS;
   private beatAt = performance.now();
   private isThreadTold = false;
+  private isAnswerTold = false;
   private timesGone = 0;
   private cancellation: { error: unknown } | undefined;
 
@@ -82,6 +85,7 @@ export class RunFollower {
         const exit = readExit(paths);
         if (exit.kind === 'found') return await this.end(exit.value, []);
         const isAtEnd = await output.read(BURST_BYTES);
+        this.tellAnswer();
         await this.beat();
         if (!isAtEnd) continue;
         const end = await this.look();
@@ -106,6 +110,12 @@ export class RunFollower {
       return { exit: null, startedAt: exit.startedAt, warnings: [...warnings, 'its run directory was deleted'] };
     }
     return { exit, startedAt: runner.kind === 'found' ? runner.value.startedAt : null, warnings };
+  }
+
+  private tellAnswer(): void {
+    if (this.isAnswerTold || !this.run.output.events.hasAnswer) return;
+    this.isAnswerTold = true;
+    this.run.onAnswer?.();
   }
 
   private throwIfCancelled(): void {

@@ -43,6 +43,8 @@ export interface ProviderDeps {
   readonly workspaces: Workspaces;
   readonly context?: () => FollowContext;
   readonly escalation?: Escalation;
+  /** Clock in epoch milliseconds by which usage limits are judged; that of the host when absent. */
+  readonly now?: () => number;
 }
 
 /** SIGTERM gives nothing that SIGKILL does not, so it gets little time. */

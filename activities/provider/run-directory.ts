@@ -24,6 +24,8 @@ export interface RunRequest {
   readonly deadlineAt?: string;
   readonly outputBytes: number;
   readonly escalation: Escalation;
+  /** What the report is to say besides; absent when there is nothing. */
+  readonly notes?: string[];
 }
 
 export type StopReason = 'user' | 'cancelled' | 'inactive' | 'start_deadline' | 'terminated' | 'workspace_missing';

@@ -1,4 +1,5 @@
 import type { RunOrder, RunReport } from '../../contract/activities';
+import { AccountLimit } from './account-limit';
 import { makePrivateDirectory } from './durable-file';
 import { isTaken } from './executor-state';
 import { toProviderFailure } from './failures';
@@ -18,18 +19,23 @@ interface Followed {
   readonly order: RunOrder;
   readonly paths: RunPaths;
   readonly context: FollowContext;
+  readonly account: AccountLimit;
 }
 
-async function followToReport({ deps, order, paths, context }: Followed): Promise<RunReport> {
+async function followToReport({ deps, order, paths, context, account }: Followed): Promise<RunReport> {
   const { env, hostId, escalation = ESCALATION } = deps;
   const read = readRequest(paths);
   const request = read.kind === 'found' ? read.value : null;
   const codexHome = request?.codexHome ?? codexHomeOf(env, order.codexHome);
   const output = new OutputFollower(paths.stdout);
   try {
-    const end = await new RunFollower({ order, paths, output, context, escalation }).follow();
+    const onAnswer = (): void => {
+      account.answered(order.attemptId);
+    };
+    const end = await new RunFollower({ order, paths, output, context, escalation, onAnswer }).follow();
     const report = await reportRun(order, output, {
       ...end,
+      warnings: [...(request?.notes ?? []), ...end.warnings],
       paths,
       hostId,
       codexHome,
@@ -37,6 +43,7 @@ async function followToReport({ deps, order, paths, context }: Followed): Promis
       cliVersion: request?.cliVersion ?? null,
       secrets: secretValues(env, codexHome),
     });
+    account.conclude(order, report);
     return order.report === undefined ? report : { ...report, workspace: await deps.workspaces.digestOf(order.task) };
   } finally {
     await output.close();
@@ -44,13 +51,13 @@ async function followToReport({ deps, order, paths, context }: Followed): Promis
 }
 
 /** Starts an attempt with a sign of life meanwhile: making a worktree of a large repository takes its time. */
-async function startWithBeats({ deps, order, paths, context }: Followed): Promise<RunReport | null> {
+async function startWithBeats({ deps, order, paths, context, account }: Followed): Promise<RunReport | null> {
   const details = { offset: 0, threadId: null, usage: null, lastActivityAt: null, toolRunning: false };
   const timer = setInterval(() => {
     context.heartbeat(details);
   }, BEAT_MS);
   try {
-    return await startRun(deps, order, paths);
+    return await startRun(deps, order, { paths, account });
   } finally {
     clearInterval(timer);
   }
@@ -67,7 +74,8 @@ export async function runProvider(deps: ProviderDeps, order: RunOrder): Promise<
     const paths = runPaths(deps.home, order.attemptId);
     makePrivateDirectory(paths.directory);
     forget = noteFollower(deps.home, order.attemptId, context.activity);
-    const followed = { deps, order, paths, context };
+    const account = new AccountLimit(deps.home, codexHomeOf(deps.env, order.codexHome), deps.now);
+    const followed = { deps, order, paths, context, account };
     const refused = isTaken(paths) ? null : await startWithBeats(followed);
     return refused ?? (await followToReport(followed));
   } catch (error) {

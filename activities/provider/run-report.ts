@@ -6,6 +6,8 @@ import { replaceFile } from './durable-file';
 import type { OutputFollower } from './output-follower';
 import { plainText, storable } from './plain-text';
 import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-directory';
+import { storedThread } from './stored-thread';
+import { resetOf } from './usage-limit';
 import { identityProblem, judgeRun, type Verdict } from './verdict';
 
 const STDERR_TAIL = 64 * 1024;
@@ -14,7 +16,7 @@ const STDERR_TAIL = 64 * 1024;
 export interface RunFacts {
   readonly paths: RunPaths;
   readonly hostId: string;
-  readonly codexHome: string | null;
+  readonly codexHome: string;
   readonly workspacePath: string | null;
   readonly cliVersion: string | null;
   readonly secrets: readonly string[];
@@ -66,6 +68,16 @@ function warningsOf(output: OutputFollower, facts: RunFacts, verdict: Verdict): 
   ];
 }
 
+function storedOf(order: RunOrder, { events }: OutputFollower, { codexHome, exit, startedAt }: RunFacts) {
+  const began = exit?.startedAt ?? startedAt;
+  return storedThread(order, {
+    codexHome,
+    threadId: events.threadIds[0] ?? null,
+    usage: events.usage,
+    since: began === null ? 0 : Date.parse(began),
+  });
+}
+
 /** Makes the report of a run that is over, from its files. */
 export async function reportRun(order: RunOrder, output: OutputFollower, facts: RunFacts): Promise<RunReport> {
   const { exit, paths } = facts;
@@ -82,23 +94,28 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
   };
   const verdict = judgeRun(traces, order);
   // Nothing is taken from a run of another thread.
-  const isOurs = identityProblem(order, events.threadIds) === null;
+  const problem = identityProblem(order, events.threadIds);
+  const isOurs = problem === null;
+  const isUnnamed = problem?.code === 'thread_missing' && countSpawns(paths) > 0;
+  const stored = isOurs || isUnnamed ? await storedOf(order, output, facts) : null;
+  const endedAt = exit?.endedAt ?? new Date().toISOString();
   return {
     ...verdict,
+    ...(verdict.code === 'usage_limit' && { resetsAt: resetOf(verdict.error ?? '', Date.parse(endedAt)) }),
     error: verdict.error === null ? null : plainText(verdict.error, facts.secrets),
-    threadId: isOurs ? (events.threadIds[0] ?? null) : order.threadId,
+    threadId: stored?.threadId ?? order.threadId,
     codexHome: facts.codexHome,
     workspacePath: facts.workspacePath,
     cliVersion: facts.cliVersion,
     observation: isOurs && events.lastMessage !== null ? observe(events.lastMessage, facts, order.attemptId) : null,
-    threadUsage: isOurs ? events.usage : null,
+    threadUsage: stored?.usage ?? null,
     exit:
       exit === null || exit.startedAt === null ? null : { code: exit.code, signal: exit.signal, forced: exit.forced },
     startedAt: exit?.startedAt ?? facts.startedAt,
-    endedAt: exit?.endedAt ?? new Date().toISOString(),
+    endedAt,
     spawns: exit?.spawnError ? 0 : countSpawns(paths),
     strays: exit?.strays ?? 0,
-    warnings: warningsOf(output, facts, verdict),
+    warnings: [...(stored?.notes ?? []), ...warningsOf(output, facts, verdict)],
   };
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { failureCode } from '../../contract/failures';
 import { RUNNER_MARK } from '../../contract/marks';
+import type { AccountLimit } from './account-limit';
 import { cliVersion } from './cli-version';
 import { codexArguments } from './codex-command';
 import { findCodex } from './codex-binary';
@@ -13,6 +14,7 @@ import { errorCode, errorMessage } from './thrown';
 import { ESCALATION, type ProviderDeps } from './provider-deps';
 import { codexHomeOf, providerEnvironment } from './provider-environment';
 import { REPORT_SCHEMAS } from './report-schema';
+import { checkResume } from './resume-check';
 import { refusedReport } from './run-report';
 import { launchRunner } from './runner-process';
 import { pendingStop, type RunPaths, type RunRequest } from './run-directory';
@@ -28,6 +30,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
   const { attemptId, limits } = order;
   const command = findCodex(deps.env);
   const cwd = await workingDirectory(deps.workspaces, order);
+  const notes = await checkResume(order, deps.env, cwd);
   const request: RunRequest = {
     attemptId,
     command,
@@ -39,6 +42,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
     ...(order.deadlineAt !== undefined && { deadlineAt: order.deadlineAt }),
     outputBytes: limits.outputBytes,
     escalation: deps.escalation ?? ESCALATION,
+    ...(notes.length > 0 && { notes }),
   };
   // Not flushed: until the claim is durable nothing depends on them.
   if (order.report !== undefined) {
@@ -60,12 +64,34 @@ async function isInOtherHands(paths: RunPaths, attemptId: string): Promise<boole
   return false;
 }
 
+interface Start {
+  readonly paths: RunPaths;
+  readonly account: AccountLimit;
+}
+
 /** Has the attempt taken by a runner; gives a report instead when it is refused before any runner took it. */
-export async function startRun(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<RunReport | null> {
+export async function startRun(deps: ProviderDeps, order: RunOrder, start: Start): Promise<RunReport | null> {
+  const { paths, account } = start;
   if (await isInOtherHands(paths, order.attemptId)) return null;
   if (pendingStop(paths) !== null) {
     return refusedReport(order, { outcome: 'stopped', code: 'user_stopped', error: 'it was stopped before it began' });
   }
+  const until = order.ignoresUsageLimit === true ? null : account.admit(order.attemptId);
+  if (until !== null) {
+    const error = `the account of ${codexHomeOf(deps.env, order.codexHome)} is at its usage limit until ${until}`;
+    return { ...refusedReport(order, { outcome: 'failed', code: 'usage_limit', error }), resetsAt: until };
+  }
+  let refused: RunReport | null = null;
+  try {
+    refused = await launch(deps, order, paths);
+    return refused;
+  } finally {
+    // An attempt that a runner took keeps what it was let until it ends.
+    if (refused !== null || !isTaken(paths)) account.release(order.attemptId);
+  }
+}
+
+async function launch(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<RunReport | null> {
   const env = providerEnvironment(deps.env, codexHomeOf(deps.env, order.codexHome), order.attemptId);
   // It starts up while git makes the workspace: each takes its time.
   const first = await launchRunner(deps, paths, env);

@@ -2,6 +2,7 @@ import type { RunOrder } from '../../contract/activities';
 import type { FailureCode } from '../../contract/failures';
 import type { RunOutcome } from '../../contract/run';
 import type { RunEvents } from './event-reducer';
+import { causeOf } from './failure-cause';
 import { errorLine } from './plain-text';
 import type { ExitRecord, StopReason } from './run-directory';
 
@@ -37,6 +38,8 @@ const REFUSALS: readonly (readonly [RegExp, FailureCode])[] = [
   [/already has an active (writer|turn)/i, 'THREAD_BUSY'],
   [/is archived/i, 'thread_archived'],
   [/\bis empty\b/i, 'thread_empty'],
+  [/missing an ordinal|not start with session metadata|failed to read session metadata/i, 'thread_unreadable'],
+  [/rollout\b[^\n]*\b(damaged|corrupt|invalid|malformed)|thread persistence/i, 'thread_unreadable'],
   [/no (such |saved |matching )?(rollout|thread|session|conversation)/i, 'session_not_found'],
   [/(rollout|thread|session|conversation)\b[^\n]*\b(not found|not exist|unknown|missing)/i, 'session_not_found'],
   [/(not find|not found|unknown|not locate)\b[^\n]*\b(rollout|thread|session|conversation)/i, 'session_not_found'],
@@ -64,6 +67,10 @@ function lastWords({ events, stderr }: RunTraces): string {
   return (terminal?.kind === 'failed' ? terminal.message : null) ?? lastError ?? errorLine(stderr);
 }
 
+/** A failure by a provider's own words, with the code of their cause where they name one. */
+const failedSaying = (words: string, code: FailureCode = 'RUN_FAILED'): Verdict =>
+  failed(causeOf(words) ?? code, words);
+
 function withWords(sentence: string, traces: RunTraces): string {
   const words = lastWords(traces);
   return words === '' ? sentence : `${sentence}: ${words}`;
@@ -75,6 +82,9 @@ function stopVerdict(reason: StopReason, traces: RunTraces): Verdict {
     case 'cancelled':
       return STOPPED;
     case 'inactive':
+      if (traces.events.fatalError !== null && causeOf(traces.events.fatalError) !== null) {
+        return failedSaying(traces.events.fatalError);
+      }
       return failed('inactive', withWords('the provider was silent for longer than the limit', traces));
     case 'start_deadline':
       return failed('start_deadline', withWords('no thread began within the limit', traces));
@@ -108,28 +118,36 @@ function silentVerdict(exit: ExitRecord, traces: RunTraces, order: Identity): Ve
   const refusal =
     order.mode === 'resume' && exit.code !== 0 ? REFUSALS.find(([text]) => text.test(traces.stderr)) : undefined;
   if (refusal !== undefined) return failed(refusal[1], words);
-  return failed('provider_exited', words === '' ? `${ended} and said nothing` : `${ended}: ${words}`);
+  if (words === '') return failed('provider_exited', `${ended} and said nothing`);
+  return failedSaying(`${ended}: ${words}`, 'provider_exited');
+}
+
+/** A turn whose every command failed for want of a sandbox did nothing, whatever it says. */
+function completedVerdict({ commands, sandboxFailures }: RunEvents): Verdict {
+  if (commands === 0 || sandboxFailures < commands) return COMPLETED;
+  const all = commands === 1 ? 'the only command' : `all ${String(commands)} commands`;
+  return failed('sandbox_unavailable', `${all} of the run failed because the sandbox could not start`);
 }
 
 function endedVerdict(exit: ExitRecord, traces: RunTraces, order: Identity): Verdict {
   const { events, oversized } = traces;
   if (exit.signal !== null) return failed('killed_by_signal', withWords(`${exit.signal} ended the provider`, traces));
   if (events.events === 0) return silentVerdict(exit, traces, order);
-  if (events.terminal?.kind === 'failed') return failed('RUN_FAILED', lastWords(traces) || 'the turn failed');
+  if (events.terminal?.kind === 'failed') return failedSaying(lastWords(traces) || 'the turn failed');
   if (oversized > 0 && events.terminal === null) {
     return failed('output_limit', 'a line of the output was longer than the limit, and no result followed');
   }
   const words = lastWords(traces);
-  if (exit.code !== 0 && words !== '') return failed('RUN_FAILED', words);
-  if (exit.code === 0 && events.terminal !== null) return COMPLETED;
+  if (exit.code !== 0 && words !== '') return failedSaying(words);
+  if (exit.code === 0 && events.terminal !== null) return completedVerdict(events);
   return failed('outcome_missing', `the provider ended with exit code ${String(exit.code)} and without a result`);
 }
 
 /** The runner is gone without a word: only a result in the events themselves may speak for it. */
 function orphanVerdict(traces: RunTraces): Verdict {
   const { terminal } = traces.events;
-  if (terminal?.kind === 'completed') return COMPLETED;
-  if (terminal?.kind === 'failed') return failed('RUN_FAILED', lastWords(traces) || 'the turn failed');
+  if (terminal?.kind === 'completed') return completedVerdict(traces.events);
+  if (terminal?.kind === 'failed') return failedSaying(lastWords(traces) || 'the turn failed');
   if (traces.stop !== null) return stopVerdict(traces.stop, traces);
   return {
     outcome: 'interrupted_owner',

@@ -80,6 +80,12 @@ export async function give(response: ServerResponse, answer: Answer): Promise<vo
     response.end(JSON.stringify({ error: { message: 'the script wants a failure here', type: 'scripted' } }));
     return;
   }
+  const refusal = /^(\d{3}) (.*)$/.exec(steps.find(({ name }) => name === 'refuse')?.argument ?? '');
+  if (refusal !== null) {
+    response.writeHead(Number(refusal[1]), { 'content-type': 'application/json' });
+    response.end(refusal[2]);
+    return;
+  }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const send = (event: Event): void => {
     if (!response.destroyed) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-const DIRECTIVE = /^@(say|shell|patch|usage|sleep|fail)(?: (.*))?$/gm;
+const DIRECTIVE = /^@(say|shell|patch|usage|sleep|fail|refuse)(?: (.*))?$/gm;
 /** Directives that end an answer: Codex has to act, or the turn is over. */
 const ENDING = new Set(['say', 'shell', 'patch']);
 /** Codex opens user messages of its own with a tag; they are no prompt. */
@@ -51,6 +51,16 @@ function answersIn(prompt: string): Step[][] {
   return filled.length > 0 ? filled : [DONE];
 }
 
+const POISON = /^@poison (.+)$/m;
+
+/** The refusal of a history that holds a `@poison`, in whichever prompt; undefined when it holds none. */
+function refusalOf(input: Item[]): Step[] | undefined {
+  const message = input.map((item) => (isPrompt(item) ? POISON.exec(textOf(item))?.[1] : undefined)).find(Boolean);
+  if (message === undefined) return undefined;
+  const body = JSON.stringify({ error: { message, type: 'invalid_request_error' } });
+  return [{ name: 'refuse', argument: `400 ${body}` }];
+}
+
 const DONE: Step[] = [{ name: 'say', argument: 'done' }];
 
 /** Id of the session in which a command that outlasted Codex's first wait goes on. */
@@ -66,6 +76,8 @@ function runningSession({ output }: Item): string | undefined {
 export function dueAnswer({ input }: RequestBody): Due {
   const start = input.findLastIndex(isPrompt);
   const prompt = start < 0 ? '' : textOf(input[start] ?? { type: 'none' });
+  const refusal = refusalOf(input);
+  if (refusal !== undefined) return { prompt, position: 0, steps: refusal };
   const answers = answersIn(prompt);
   const outputs = input.slice(start + 1).filter(({ type }) => type.endsWith('_output'));
   let position = 0;

@@ -13,13 +13,31 @@ import { transit } from './transitions';
 /** Who the engine's own transitions are recorded for. */
 export const ENGINE = 'perdure';
 
+/** Running total of the report's thread at the end of the last attempt that knew one. */
+function usageBefore(carried: Carried, report: RunReport): Usage | null {
+  const attempts = carried.attempts.slice(0, -1);
+  return (
+    attempts.findLast(({ threadId, threadUsage }) => threadId === report.threadId && threadUsage !== null)
+      ?.threadUsage ?? null
+  );
+}
+
+/** Notes that a thread's total has become smaller, which no total does (CX-18). */
+function usageNotes(carried: Carried, report: RunReport): string[] {
+  const [before, total] = [usageBefore(carried, report), report.threadUsage];
+  if (before === null || total === null) return [];
+  const keys = ['inputTokens', 'cachedInputTokens', 'outputTokens'] as const;
+  const smaller = keys.filter((key) => total[key] < before[key]);
+  if (smaller.length === 0) return [];
+  const changes = smaller.map((key) => `${key} ${String(before[key])} to ${String(total[key])}`);
+  return [`usage_regressed: the thread's total fell (${changes.join(', ')}); what fell counts as zero`];
+}
+
 /** Tokens of this attempt alone: a thread's usage is a running total (CX-18). */
 function usageOf(carried: Carried, report: RunReport): Usage | null {
   const total = report.threadUsage;
   if (total === null) return null;
-  const before = carried.attempts
-    .slice(0, -1)
-    .findLast(({ threadId, threadUsage }) => threadId === report.threadId && threadUsage !== null)?.threadUsage;
+  const before = usageBefore(carried, report);
   const since = (key: keyof Usage) => Math.max(0, total[key] - (before?.[key] ?? 0));
   return {
     inputTokens: since('inputTokens'),
@@ -30,7 +48,8 @@ function usageOf(carried: Carried, report: RunReport): Usage | null {
 
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
 export function settle(carried: Carried, report: RunReport, at: string): Carried {
-  const { outcome, code, threadId, warnings, workspace, ...rest } = report;
+  const { outcome, code, threadId, workspace, ...rest } = report;
+  const warnings = [...usageNotes(carried, report), ...report.warnings];
   const error = report.error === null ? null : bounded(report.error, 1_000);
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;

@@ -1,5 +1,5 @@
 import { CancelledFailure } from '@temporalio/common';
-import { chmodSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { signalProcess } from '../../../activities/provider/process-ending';
@@ -56,6 +56,7 @@ describe('an attempt that loses a process', () => {
     const order = host.order([thread(), say('half a thought'), FOREVER]);
     const run = runProvider(host.deps, order);
     const { runner, provider } = await running(order);
+    await until(() => readFileSync(host.paths(order).stdout, 'utf8').includes('half a thought'));
     kill(runner);
     kill(provider);
     const expected = {

@@ -55,6 +55,28 @@ describe('events of a run', () => {
     });
   });
 
+  it('know an error that announces no further try until anything else follows (P06, P08)', () => {
+    const fatal = { type: 'error', message: 'E-CANARY' };
+    expect(reduced(fatal).fatalError).toBe('E-CANARY');
+    expect(reduced(fatal, { type: 'something.new' }).fatalError).toBeNull();
+    for (const message of ['Reconnecting... 1/5', 'Neuer Versuch 3/5', 'Reconnecting... waiting for network']) {
+      expect(reduced(fatal, { type: 'error', message }).fatalError).toBeNull();
+    }
+  });
+
+  it('know that the model answered by its first item, not by a warning', () => {
+    const warning = item('item.completed', { id: 'item_0', type: 'error', message: 'unknown model' });
+    expect(reduced({ type: 'turn.started' }, warning).hasAnswer).toBe(false);
+    expect(reduced(item('item.completed', { id: 'i', type: 'reasoning', text: 'hm' })).hasAnswer).toBe(true);
+    expect(reduced(item('item.started', { id: 'i', type: 'command_execution' })).hasAnswer).toBe(true);
+  });
+
+  it('have no running tool once the turn is over', () => {
+    const started = item('item.started', { id: 'item_0', type: 'command_execution' });
+    expect(reduced(started, { type: 'turn.completed' }).openTools.size).toBe(0);
+    expect(reduced(started, { type: 'turn.failed' }).openTools.size).toBe(0);
+  });
+
   it('count what is not readable, and let blank lines be (P16)', () => {
     expect(reduced('a log line', '', '  ', '{"broken":', '5', '{}')).toMatchObject({ unreadable: 4, events: 0 });
     expect(reduced({ type: 'something.new', x: 1 })).toMatchObject({ unreadable: 0, events: 1 });
@@ -77,6 +99,8 @@ describe('events of a run', () => {
   it('count commands whose sandbox could not start (P25)', () => {
     const aggregated_output = 'bwrap: Creating new namespace failed: Operation not permitted\n';
     const failed = { id: 'i', type: 'command_execution', status: 'failed', aggregated_output };
-    expect(reduced(item('item.completed', failed)).sandboxFailures).toBe(1);
+    const fine = { ...failed, status: 'completed', aggregated_output: '' };
+    const both = reduced(item('item.completed', failed), item('item.completed', fine));
+    expect(both).toMatchObject({ sandboxFailures: 1, commands: 2 });
   });
 });

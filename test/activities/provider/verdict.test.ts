@@ -100,12 +100,38 @@ describe('verdict on a run', () => {
     ['session_not_found', refused('No such thread: 01a2')],
     ['thread_archived', refused('Error: session 01a2 is archived. Run `codex unarchive 01a2` to restore')],
     ['thread_empty', refused('Error: rollout at /x is empty')],
+    [
+      'thread_unreadable',
+      refused('Error: thread/resume failed: final paginated rollout record at /x.jsonl is missing an ordinal'),
+    ],
+    ['thread_unreadable', refused('Error: rollout at /x.jsonl does not start with session metadata')],
+    ['credentials_invalid', refused('Error: your refresh token was already used. Please log out and sign in again.')],
     ['THREAD_BUSY', refused('Error: thread 01a2 already has an active writer')],
     ['provider_exited', refused('Error: something else')],
     ['thread_mismatch', traces(ended(), { ...completed, threadIds: [B] })],
     ['thread_ambiguous', traces(ended(), { ...completed, threadIds: [A, B] })],
   ])('is %s for a resume (CX-16, CX-17, P11)', (code, run) => {
     expect(judgeRun(run, RESUME)).toMatchObject({ outcome: 'failed', code });
+  });
+
+  it.each([
+    ['usage_limit', 'You’ve hit your usage limit. Try again later.'],
+    ['credentials_invalid', 'unexpected status 401 Unauthorized: Incorrect API key provided'],
+    ['thread_unusable', 'No tool output found for function call call_1.'],
+  ])('is %s when the turn failed of it, or hung after saying so (P19, P21, P26)', (code, message) => {
+    const turn = traces(ended({ code: 1 }), { ...begun, terminal: { kind: 'failed', message } });
+    expect(judgeRun(turn, RESUME)).toEqual({ outcome: 'failed', code, error: message });
+    expect(judgeRun(traces(ended({ code: 1 }), { ...begun, lastError: message }), START).code).toBe(code);
+    const hung = traces(ended({ code: 1, reason: 'stop', stopReason: 'inactive' }), { ...begun, fatalError: message });
+    expect(judgeRun(hung, START).code).toBe(code);
+    const recovered = traces(ended(), { ...completed, lastError: message });
+    expect(judgeRun(recovered, START).outcome).toBe('completed');
+  });
+
+  it('is no success when every command failed for want of a sandbox (P25)', () => {
+    const run = (commands: number, sandboxFailures: number) =>
+      judgeRun(traces(ended(), { ...completed, commands, sandboxFailures }), START).code;
+    expect([run(3, 3), run(3, 2), run(0, 0)]).toEqual(['sandbox_unavailable', null, null]);
   });
 
   it('is stopped when the provider was ended for a user (US-4)', () => {

@@ -1,0 +1,69 @@
+import { statSync } from 'node:fs';
+import type { RunOrder } from '../../contract/activities';
+import type { FailureCode } from '../../contract/failures';
+import { codexHomeOf } from './provider-environment';
+import { findRollout } from './rollout-files';
+import { lastContext, type ThreadContext } from './rollout-tail';
+
+/** A resume that would not be the same thread under the same policy; nothing was started. */
+export class ResumeRefusedError extends Error {
+  constructor(
+    readonly code: Extract<FailureCode, 'codex_home_missing' | 'policy_widened'>,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const WIDTH: Readonly<Record<string, number>> = { 'read-only': 0, 'workspace-write': 1, 'danger-full-access': 2 };
+
+/** Whether the thread asked a person for what a run, which has nobody to ask, would simply do. */
+const asks = ({ approval, sandbox }: ThreadContext): boolean =>
+  approval === 'untrusted' || (approval !== 'never' && sandbox === 'danger-full-access');
+
+/**
+ * Compares a resume with what its thread last recorded; the run itself is given place, sandbox and model anew. Gives
+ * what is worth a note.
+ * @throws ResumeRefusedError when the thread's home is gone, or its policy would become wider.
+ */
+export async function checkResume(order: RunOrder, env: NodeJS.ProcessEnv, workspace: string): Promise<string[]> {
+  const { threadId, codexHome, policy } = order;
+  if (order.mode !== 'resume' || threadId === null) return [];
+  const home = codexHomeOf(env, codexHome);
+  if (codexHome !== null && !isDirectory(home)) {
+    const own = codexHomeOf(env, null);
+    throw new ResumeRefusedError(
+      'codex_home_missing',
+      `thread ${threadId} is in ${home}, which is gone; not in ${own}`,
+    );
+  }
+  const rollout = await findRollout(home, threadId);
+  // Codex itself says what a thread lacks that has no rollout, or an archived or damaged one.
+  if (rollout === null || rollout.isArchived) return [];
+  const context = await lastContext(rollout.path);
+  if (context.kind === 'absent') return [];
+  if (context.kind === 'unreadable') return [`the thread's earlier policy could not be read: ${context.why}`];
+  refuseWider(context.value, policy.sandbox);
+  const { cwd } = context.value;
+  return cwd === workspace ? [] : [`the thread last worked in ${cwd}, and goes on in ${workspace}`];
+}
+
+function refuseWider(context: ThreadContext, sandbox: string): void {
+  const before = WIDTH[context.sandbox];
+  if (before !== undefined && (WIDTH[sandbox] ?? 0) > before) {
+    throw new ResumeRefusedError(
+      'policy_widened',
+      `the thread last ran with the sandbox ${context.sandbox}, this run would have ${sandbox}`,
+    );
+  }
+  if (asks(context)) {
+    throw new ResumeRefusedError(
+      'policy_widened',
+      `the thread last ran with the approval policy ${context.approval}, this run would have never`,
+    );
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
