@@ -5,6 +5,7 @@ import { Client, Connection, defaultGrpcRetryOptions, type ConnectionOptions } f
 import { z } from 'zod';
 import { retryUntilClosed } from './call-retry';
 import { messageOf, refuse } from './outcome';
+import { payloadsOf, type Payloads } from './payloads';
 import { portRefused } from './refused-port';
 import { GRPC, grpcStatus } from './temporal-failure';
 
@@ -16,13 +17,18 @@ export const DEFAULT_ADDRESS = 'localhost:7233';
 const CONNECT_MS = 2_500;
 
 /** Where to connect to and how, and which source said so. */
-export interface ConnectionPlan {
+export interface ServerPlan {
   readonly address: string;
   readonly namespace: string;
   readonly tls: ConnectionOptions['tls'];
   readonly apiKey: string | undefined;
   readonly metadata: Record<string, string>;
   readonly source: 'environment' | 'home' | 'default';
+}
+
+/** How to talk to a server: the connection, and the form of what is said. */
+export interface ConnectionPlan extends ServerPlan {
+  readonly payloads: Payloads;
 }
 
 /** What `perdure up` records of the server that it started. */
@@ -43,11 +49,13 @@ export function resolveConnection(env: Env, home: { readonly path: string }): Co
     tls: tls ?? undefined,
     apiKey: typeof apiKey === 'string' ? apiKey : undefined,
     metadata: stringsOf(metadata),
+    payloads: payloadsOf(env),
   };
   if (address !== undefined) return { address, ...given, source: 'environment' };
   const recorded = readServer(home.path);
   if (recorded === undefined) return { address: DEFAULT_ADDRESS, ...given, source: 'default' };
   return {
+    ...given,
     address: recorded.address,
     namespace: namespace ?? recorded.namespace ?? 'default',
     tls: undefined,
@@ -86,7 +94,7 @@ function readServer(home: string): z.infer<typeof serverSchema> | undefined {
 }
 
 /** Options for the SDK's connections, the client's and the worker's alike. */
-export function connectionOptions(plan: ConnectionPlan): ConnectionOptions {
+export function connectionOptions(plan: ServerPlan): ConnectionOptions {
   const { address, tls, apiKey, metadata } = plan;
   return {
     address,
@@ -108,10 +116,12 @@ export async function connect(plan: ConnectionPlan, identity?: string): Promise<
   } finally {
     probing.abort();
   }
-  return new Client({ connection, namespace: plan.namespace, ...(identity !== undefined && { identity }) });
+  const { namespace, payloads } = plan;
+  const { dataConverter } = payloads;
+  return new Client({ connection, namespace, dataConverter, ...(identity !== undefined && { identity }) });
 }
 
-function lazyConnection(plan: ConnectionPlan): Connection {
+function lazyConnection(plan: ServerPlan): Connection {
   // A caller may wait through a restart of the server: reconnect within seconds, not minutes.
   const channelArgs = { 'grpc.initial_reconnect_backoff_ms': 250, 'grpc.max_reconnect_backoff_ms': 2_000 };
   try {
@@ -128,7 +138,7 @@ function initialIntervalMs({ code, details }: { code: number; details: string })
   return code === GRPC.resourceExhausted ? 1_000 : 100;
 }
 
-function refuseConnection(plan: ConnectionPlan, error: unknown): never {
+function refuseConnection(plan: ServerPlan, error: unknown): never {
   const status = grpcStatus(error);
   if (status?.code === GRPC.unauthenticated || status?.code === GRPC.permissionDenied) {
     refuse('TEMPORAL_REFUSED', `the Temporal server at ${plan.address} did not accept these credentials`, {

@@ -145,6 +145,7 @@ async function checkTemporal(session: Session): Promise<{ checks: Check[]; unrea
   const { hostId } = session.home;
   const checks = await Promise.all([
     check('temporal', () => describeServer(session)),
+    check('payloads', () => describePayloads(session)),
     check('search attributes', () => attributes(session), 'Start a worker once: it registers them.'),
     check('orchestrator worker', () => pollers(session, ORCHESTRATOR_QUEUE, 'workflow'), FAILURES.WORKER_SILENT.hint),
     check('host worker', () => pollers(session, hostQueue(hostId), 'activity'), FAILURES.WORKER_SILENT.hint),
@@ -156,6 +157,12 @@ async function describeServer(session: Session): Promise<string> {
   const { address, namespace, source } = session.plan();
   await call(session, (client) => client.workflowService.describeNamespace({ namespace }));
   return `${address}, namespace ${namespace} (${source})`;
+}
+
+function describePayloads(session: Session): string {
+  const { keyIds } = session.plan().payloads;
+  if (keyIds.length === 0) return 'in clear; PERDURE_PAYLOAD_KEYS names a file of keys that encrypt them';
+  return `encrypted by the key ${keyIds.join(', opened by ')}`;
 }
 
 async function attributes(session: Session): Promise<string> {

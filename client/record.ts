@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defaultPayloadConverter, type WorkflowExecutionDescription } from '@temporalio/client';
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { z } from 'zod';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE } from '../contract/names';
 import { carriedSchema, attemptsQuery, type Attempt } from '../contract/run';
 import { newCarried } from '../contract/new-task';
 import { newTaskSchema, taskQuery, taskStatus, type Task } from '../contract/task';
 import { refuse, RefusedError } from './outcome';
+import { firstValue, openPending } from './payloads';
 import { pollersOf } from './pollers';
 import { ask, call, QUERY_MS, taskHandle, type Session } from './session';
 
@@ -92,7 +93,9 @@ const never = (): Promise<never> => new Promise(() => undefined);
 /** Describes the newest run of a task; needs no worker. */
 export async function describeTask(session: Session, taskId: string): Promise<WorkflowExecutionDescription> {
   const handle = await taskHandle(session, taskId);
-  return call(session, () => handle.describe());
+  const run = await call(session, () => handle.describe());
+  await openPending(await session.client(), run);
+  return run;
 }
 
 const inputSchema = z.union([
@@ -111,8 +114,8 @@ export async function lastKnownRecord(session: Session, run: WorkflowExecutionDe
       maximumPageSize: 1,
     }),
   );
-  const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
-  const input = inputSchema.safeParse(payload ? defaultPayloadConverter.fromPayload(payload) : undefined);
+  const { input: stored } = history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+  const input = inputSchema.safeParse(await firstValue(await session.client(), stored?.payloads));
   if (!input.success) refuse('WORKER_SILENT', 'no worker answered, and the history holds no record that can be read');
   const { carried, attemptId } = input.data;
   const { task, attempts } = carried;

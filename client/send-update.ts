@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateDefinition } from '@temporalio/common';
 import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
@@ -25,9 +25,7 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
 ): Promise<Answer> {
   const requestId = request.requestId ?? randomUUID();
   // The server answers an update id that it knows by itself: other content must come to the worker, which refuses it.
-  const digest = createHash('sha256')
-    .update(JSON.stringify([definition.name, request]))
-    .digest('hex');
+  const digest = session.plan().payloads.digest(JSON.stringify([definition.name, request]));
   const updateId = `${requestId}/${digest.slice(0, 16)}`;
   const args: [Request] = [{ ...request, requestId }];
   for (let tries = 1; ; tries += 1) {

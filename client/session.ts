@@ -31,7 +31,8 @@ export interface Session {
 export async function openSession(env: Env = process.env) {
   return outcomeOf(async () => {
     const home = await openHome(env);
-    const plan = (): ConnectionPlan => resolveConnection(env, home);
+    let planned: ConnectionPlan | undefined;
+    const plan = (): ConnectionPlan => (planned ??= resolveConnection(env, home));
     const run = env[ATTEMPT_MARK];
     // Inside of a run every command is the agent's, whoever the user is.
     const actor = run === undefined || run === '' ? `user:${userName()}` : `${RUN_ACTOR}${run.slice(0, 100)}`;

@@ -18,6 +18,7 @@ export const FAILURES = {
   TEMPORAL_UNREACHABLE: kind(true, 'Start one with `perdure up`, or set TEMPORAL_ADDRESS to a server that runs.'),
   TEMPORAL_REFUSED: kind(false, 'The server refused the request; `perdure doctor` checks what it needs.'),
   WORKER_SILENT: kind(true, 'No worker answered; start one with `perdure up` or `perdure worker`.'),
+  PAYLOAD_KEY_MISSING: kind(false, 'Name a file that holds this key by PERDURE_PAYLOAD_KEYS.'),
   HOME_BUSY: kind(false, 'Use the one that runs, or give this one another PERDURE_HOME.'),
   TASK_EXISTS: kind(false, 'Choose another id, or look at that task with `perdure task show`.'),
   TASK_NOT_FOUND: kind(false, 'List the tasks with `perdure task list`.'),

@@ -1,4 +1,5 @@
-// Builds dist/: compiles with tsc, then bundles the workflows into dist/workflow-bundle.js.
+// Builds dist/: compiles with tsc and bundles the workflows, into dist/workflow-bundle.js and once more for encrypted
+// payloads.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -65,7 +66,7 @@ function memoryLogger(lines) {
 }
 
 /** Bundles `workflowsPath`; rejects when anything in it cannot run in the workflow sandbox. */
-export async function bundleWorkflows(workflowsPath, preloadModules = []) {
+export async function bundleWorkflows(workflowsPath, options = {}) {
   const { bundleWorkflowCode } = await import('@temporalio/worker');
   const { disallowedModules } = await import('@temporalio/worker/lib/workflow/bundler.js');
   const found = new Set();
@@ -73,7 +74,7 @@ export async function bundleWorkflows(workflowsPath, preloadModules = []) {
   const webpackConfigHook = (config) => withImporters(config, found, disallowedModules);
   try {
     const logger = memoryLogger(lines);
-    const { code } = await bundleWorkflowCode({ workflowsPath, preloadModules, webpackConfigHook, logger });
+    const { code } = await bundleWorkflowCode({ ...options, workflowsPath, webpackConfigHook, logger });
     if (found.size === 0) return code;
   } catch (cause) {
     if (found.size === 0) throw new Error(`The workflow bundle failed.\n${lines.join('\n')}`, { cause });
@@ -109,10 +110,18 @@ async function replaceFile(path, text) {
 
 /** The whole build. Compiles and bundles side by side: both read the sources. */
 export async function build() {
-  const bundled = bundleWorkflows(join(root, 'workflows', 'index.ts'), [join(root, 'workflows', 'preload.ts')]);
-  const [compiled, bundle] = await Promise.allSettled([compile(), bundled]);
-  for (const result of [compiled, bundle]) if (result.status === 'rejected') throw result.reason;
-  await replaceFile(join(root, 'dist', 'workflow-bundle.js'), bundle.value);
+  const workflows = join(root, 'workflows', 'index.ts');
+  const preloadModules = [join(root, 'workflows', 'preload.ts')];
+  const failureConverterPath = join(root, 'contract', 'encoded-failures.ts');
+  const results = await Promise.allSettled([
+    compile(),
+    bundleWorkflows(workflows, { preloadModules }),
+    bundleWorkflows(workflows, { preloadModules, failureConverterPath }),
+  ]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  const [, plain, encoded] = results;
+  await replaceFile(join(root, 'dist', 'workflow-bundle.js'), plain.value);
+  await replaceFile(join(root, 'dist', 'workflow-bundle.encoded.js'), encoded.value);
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -17,7 +17,7 @@ const isQuiet = process.argv.includes('--quiet');
 const isForTests = process.argv.includes('--tests');
 
 const SOURCE_FOLDERS = ['contract', 'workflows', 'activities', 'workers', 'client', 'cli', 'scripts', 'bench', 'test'];
-const OUTPUTS = ['dist/cli/main.js', 'dist/workflow-bundle.js'];
+const OUTPUTS = ['dist/cli/main.js', 'dist/workflow-bundle.js', 'dist/workflow-bundle.encoded.js'];
 const LOCK_WITHOUT_OWNER_MS = 10_000;
 
 const say = (text) => void (isQuiet || process.stderr.write(`setup: ${text}\n`));

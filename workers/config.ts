@@ -21,8 +21,12 @@ export async function loadWorkerConfig(env: Env): Promise<WorkerConfig> {
   return { env, home, plan: resolveConnection(env, home) };
 }
 
-/** The workflows, bundled by scripts/build.mjs: bundling at worker start would cost seconds. */
-export const workflowBundlePath = join(__dirname, '..', 'workflow-bundle.js');
+/**
+ * The workflows, bundled by scripts/build.mjs: bundling at worker start would cost seconds. Where payloads are encrypted it
+ * is the bundle that puts its failures into payloads; nothing else differs.
+ */
+export const workflowBundlePath = ({ payloads }: ConnectionPlan): string =>
+  join(__dirname, '..', payloads.keyIds.length === 0 ? 'workflow-bundle.js' : 'workflow-bundle.encoded.js');
 
 /** The detached process that owns one provider process. */
 export const runnerEntry = join(__dirname, 'runner', 'main.js');

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
-import { connectionOptions, type ConnectionPlan } from '../client/connection';
+import { connectionOptions, type ServerPlan } from '../client/connection';
 import { refuse } from '../client/outcome';
 import { GRPC, grpcStatus } from '../client/temporal-failure';
 
@@ -17,7 +17,7 @@ export interface ConnectOptions {
 }
 
 /** Connects the worker and looks for its namespace; tries again for a bounded time while the server is not there. */
-export async function connectWorker(plan: ConnectionPlan, options: ConnectOptions = {}): Promise<NativeConnection> {
+export async function connectWorker(plan: ServerPlan, options: ConnectOptions = {}): Promise<NativeConnection> {
   const { giveUpAfterMs = CONNECT_MS, signal } = options;
   const deadline = performance.now() + giveUpAfterMs;
   for (;;) {
@@ -33,7 +33,7 @@ export async function connectWorker(plan: ConnectionPlan, options: ConnectOption
   }
 }
 
-async function connectOnce(plan: ConnectionPlan): Promise<NativeConnection> {
+async function connectOnce(plan: ServerPlan): Promise<NativeConnection> {
   // The worker's options are the client's: both come from one profile.
   const { address, metadata, tls, apiKey } = connectionOptions(plan);
   const connection = await NativeConnection.connect({

@@ -16,6 +16,7 @@ export async function createHostWorker(config: WorkerConfig, connection: NativeC
   return Worker.create({
     connection,
     namespace: plan.namespace,
+    dataConverter: plan.payloads.dataConverter,
     taskQueue: hostQueue(home.hostId),
     identity: `perdure-host ${String(process.pid)}@${home.hostId}`,
     activities: {

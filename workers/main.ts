@@ -20,7 +20,7 @@ import { beginThrough, receiptsFile, startOutbox } from './outbox';
 import { startReclaim } from './reclaim';
 import { ensureSearchAttributes } from './search-attributes';
 import { shutdownSignal } from './shutdown-signal';
-import { ensureSweep } from './sweep';
+import { ensureKeys, ensureSweep } from './sweep';
 
 export interface WorkersReady {
   readonly role: WorkerRole;
@@ -51,10 +51,11 @@ export async function runWorkers({ role, env, onReady }: WorkersOptions): Promis
   const { session } = valueOf(await openSession(env));
   try {
     await ensureSearchAttributes(connection, config.plan.namespace);
+    await ensureKeys(session);
     const workers = await createWorkers(role, config, { connection, session });
     if (role !== 'host') await ensureSweep(session, config.home.config.sweep);
-    const { address, namespace } = config.plan;
-    const client = new Client({ connection, namespace });
+    const { address, namespace, payloads } = config.plan;
+    const client = new Client({ connection, namespace, dataConverter: payloads.dataConverter });
     const running = runUntil(ending, workers);
     onReady({ role, address, namespace, hostId: config.home.hostId });
     const reclaim = role === 'orchestrator' ? undefined : startReclaim({ home: config.home.path, client });

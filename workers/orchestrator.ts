@@ -25,9 +25,10 @@ export async function createOrchestratorWorker(
   return Worker.create({
     connection,
     namespace: plan.namespace,
+    dataConverter: plan.payloads.dataConverter,
     taskQueue: ORCHESTRATOR_QUEUE,
     identity: `perdure-orchestrator ${String(process.pid)}@${home.hostId}`,
-    workflowBundle: { codePath: workflowBundlePath },
+    workflowBundle: { codePath: workflowBundlePath(plan) },
     activities: {
       ...createReceiptActivities({ store, now: () => new Date().toISOString() }),
       ...createDeliveryActivities({

@@ -1,13 +1,9 @@
-import {
-  defaultPayloadConverter,
-  WorkflowExecutionAlreadyStartedError,
-  type Client,
-  type WorkflowExecutionInfo,
-} from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, type Client, type WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { defineUpdate } from '@temporalio/workflow';
 import type { SeenRun, TaskServer } from '../activities/tasks/task-server';
 import { outcomeOf } from '../client/outcome';
+import { firstValue } from '../client/payloads';
 import { beginProject, projectStart } from '../client/project';
 import { sendUpdate } from '../client/send-update';
 import { ask, call, QUERY_MS, type Session } from '../client/session';
@@ -70,8 +66,8 @@ async function inputOf(session: Session, { workflowId, runId }: SeenRun): Promis
       maximumPageSize: 1,
     }),
   );
-  const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
-  return z.looseObject({}).parse(payload ? defaultPayloadConverter.fromPayload(payload) : undefined);
+  const { input } = history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+  return z.looseObject({}).parse(await firstValue(await session.client(), input?.payloads));
 }
 
 async function restart(

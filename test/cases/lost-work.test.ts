@@ -27,13 +27,11 @@ let server: DevServer;
 let machine: Machine;
 let session: Session;
 let worker: ChildProcess;
-let program: string;
 let serial = 0;
 
 beforeAll(async () => {
   server = await DevServer.start();
   machine = await Machine.make(server, { PERDURE_CODEX_BIN: process.execPath });
-  program = machine.home.file('agent');
   writeFileSync(machine.home.file('config.json'), JSON.stringify({ limits: { startMs: 2_000 } }));
   session = await machine.session();
   worker = await startWorker();
@@ -43,12 +41,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-const startWorker = () => machine.startWorker('all', { PERDURE_CODEX_BIN: program });
-
-function agent(...lines: string[]): void {
-  rmSync(program, { recursive: true, force: true });
-  writeFileSync(program, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
-}
+const startWorker = () => machine.startWorker('all', { PERDURE_CODEX_BIN: machine.agent });
 
 async function create(): Promise<string> {
   serial += 1;
@@ -66,7 +59,7 @@ async function settle(taskId: string) {
 /** Dispatches a task whose agent waits, and gives its attempt when it does. */
 async function begin(taskId: string): Promise<{ attemptId: string; workspacePath: string }> {
   const begun = machine.home.file(`begun-${taskId}`);
-  agent(START, `pwd > '${begun}.new'; mv '${begun}.new' '${begun}'`, FOREVER);
+  machine.writeAgent(START, `pwd > '${begun}.new'; mv '${begun}.new' '${begun}'`, FOREVER);
   const { attemptId } = started(valueOf(await dispatchTask(session, { taskId })));
   await until(() => existsSync(begun));
   return { attemptId, workspacePath: valueOf(await showTask(session, taskId)).workspacePath ?? '' };
@@ -84,10 +77,10 @@ describe('a run that ends without an outcome', () => {
     ['is killed, as by a kernel without memory', 'killed_by_signal', [START, 'kill -KILL $$']],
   ])('because its agent %s fails the task with %s, and is on the list (P87)', async (_what, code, lines) => {
     const taskId = await create();
-    agent(...lines);
+    machine.writeAgent(...lines);
     expect(await settle(taskId)).toMatchObject({ success: false, code, retryable: true, taskStatus: 'failed' });
     await until(() => needsAttention(taskId));
-    agent(...GOOD);
+    machine.writeAgent(...GOOD);
     expect(await settle(taskId)).toMatchObject({ success: true });
   });
 
@@ -95,7 +88,7 @@ describe('a run that ends without an outcome', () => {
     const taskId = await create();
     const { attemptId } = await begin(taskId);
     await end(worker);
-    const [agentProcess] = markedWith(attemptId).filter(({ command }) => command.includes(program));
+    const [agentProcess] = markedWith(attemptId).filter(({ command }) => command.includes(machine.agent));
     process.kill(agentProcess?.pid ?? 0, 'SIGKILL');
     worker = await startWorker();
     await until(() => needsAttention(taskId));
@@ -113,21 +106,21 @@ describe('a failed run', () => {
     ['start_deadline', [FOREVER]],
   ])('with the code %s holds nothing back: the task can be dispatched at once (P98, P82)', async (code, lines) => {
     const taskId = await create();
-    agent(...lines);
-    if (code === 'spawn_failed') writeFileSync(program, `${lines.join()}\n`);
-    if (code === 'executable_unavailable') rmSync(program);
+    machine.writeAgent(...lines);
+    if (code === 'spawn_failed') writeFileSync(machine.agent, `${lines.join()}\n`);
+    if (code === 'executable_unavailable') rmSync(machine.agent);
     expect(await settle(taskId)).toMatchObject({ success: false, code, taskStatus: 'failed' });
-    agent(...GOOD);
+    machine.writeAgent(...GOOD);
     expect(await settle(taskId)).toMatchObject({ success: true });
     expect(worker.exitCode).toBeNull();
   });
 
   it('that has a directory for a program is refused and leaves the worker as it was (P82)', async () => {
     const taskId = await create();
-    rmSync(program, { force: true });
-    mkdirSync(program);
+    rmSync(machine.agent, { force: true });
+    mkdirSync(machine.agent);
     expect(await settle(taskId)).toMatchObject({ code: 'executable_unavailable', taskStatus: 'failed' });
-    agent(...GOOD);
+    machine.writeAgent(...GOOD);
     expect(await settle(taskId)).toMatchObject({ success: true });
   });
 });
@@ -161,7 +154,7 @@ describe('a workspace that goes away', () => {
 
   it('before a run refuses it, and nothing is made at its path (P86)', async () => {
     const taskId = await create();
-    agent(...GOOD);
+    machine.writeAgent(...GOOD);
     const { workspacePath = '' } = valueOf(await settle(taskId));
     rmSync(workspacePath, { recursive: true });
     expect(await settle(taskId)).toMatchObject({ success: false, code: 'workspace_missing', taskStatus: 'failed' });

@@ -1,4 +1,4 @@
-import { createTask, listTasks, openSession, showTask, type Session } from '../../client/index';
+import { createTask, listTasks, showTask, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
 import { ensureSearchAttributes } from '../../workers/search-attributes';
 import { connectWorker } from '../../workers/connection';
@@ -31,10 +31,9 @@ let session: Session;
 beforeAll(async () => {
   stage = await Stage.open();
   home = await LocalHome.make();
-  session = valueOf(await openSession({ PERDURE_HOME: home.path, TEMPORAL_ADDRESS: stage.server.address })).session;
+  session = await home.session(stage.server.address);
 });
 afterAll(async () => {
-  await session.close();
   await home.remove();
   await stage.close();
 });

@@ -1,5 +1,5 @@
-import { WorkflowUpdateFailedError, type WorkflowHandle } from '@temporalio/client';
-import { createTask, noteTask, openSession, showTask, type Session } from '../../client/index';
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { createTask, noteTask, showTask, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
 import {
   addActivityUpdate,
@@ -13,7 +13,7 @@ import {
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { LocalHome } from '../helpers/local-home';
-import { newTask, Stage } from '../helpers/stage';
+import { idOf, newTask, Stage } from '../helpers/stage';
 
 const MB = 1_000_000;
 const LINE = '界'.repeat(4_000);
@@ -34,18 +34,15 @@ let session: Session;
 beforeAll(async () => {
   stage = await Stage.open();
   home = await LocalHome.make();
-  session = valueOf(await openSession({ PERDURE_HOME: home.path, TEMPORAL_ADDRESS: stage.server.address })).session;
+  session = await home.session(stage.server.address);
 });
 afterEach(() => {
   stage.host.run = (order) => goodReport(order);
 });
 afterAll(async () => {
-  await session.close();
   await home.remove();
   await stage.close();
 });
-
-const idOf = ({ workflowId }: WorkflowHandle) => workflowId.split('/').at(-1) ?? '';
 
 describe('a request over the limit of a payload', () => {
   it('is refused at creation and leaves nothing behind (P50)', async () => {

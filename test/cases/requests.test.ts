@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Connection, Client, type WorkflowHandle } from '@temporalio/client';
-import { noteTask, openSession, setTaskStatus, type Session } from '../../client/index';
+import { noteTask, setTaskStatus, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
 import { GRPC, grpcStatus } from '../../client/temporal-failure';
 import { addActivityUpdate, type ActivityEntry } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { LocalHome } from '../helpers/local-home';
-import { Stage } from '../helpers/stage';
+import { idOf, Stage } from '../helpers/stage';
 
 /** What the server takes in one run of a workflow: a quarter of what it does by default. */
 const UPDATES = 500;
@@ -19,15 +19,13 @@ let session: Session;
 beforeAll(async () => {
   stage = await Stage.open({ settings: [`history.maxTotalUpdates=${UPDATES}`] });
   home = await LocalHome.make();
-  session = valueOf(await openSession({ PERDURE_HOME: home.path, TEMPORAL_ADDRESS: stage.server.address })).session;
+  session = await home.session(stage.server.address);
 });
 afterAll(async () => {
-  await session.close();
   await home.remove();
   await stage.close();
 });
 
-const idOf = ({ workflowId }: WorkflowHandle) => workflowId.split('/').at(-1) ?? '';
 const note = (task: WorkflowHandle, serial: number) => noteTask(session, idOf(task), { summary: `note ${serial}` });
 
 /** The notes of a task, those that were moved to the store included, in their order. */

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import {
   createTask,
   dispatchTask,
@@ -21,20 +21,17 @@ const RESULT = [
   `echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'`,
 ];
 const FOREVER = 'while :; do sleep 0.05; done';
-const sh = (...lines: string[]) => ['#!/bin/sh', START, ...lines, ''].join('\n');
 
 let server: DevServer;
 let machine: Machine;
 let session: Session;
-let program: string;
 let serial = 0;
 
 beforeAll(async () => {
   server = await DevServer.start();
   machine = await Machine.make(server, { PERDURE_CODEX_BIN: process.execPath });
-  program = machine.home.file('agent');
   session = await machine.session();
-  await machine.startWorker('all', { PERDURE_CODEX_BIN: program });
+  await machine.startWorker('all', { PERDURE_CODEX_BIN: machine.agent });
 });
 afterAll(async () => {
   await machine.dispose();
@@ -47,8 +44,7 @@ async function begin(...lines: string[]): Promise<{ taskId: string; attemptId: s
   const taskId = `T-${serial}`;
   const begun = machine.home.file(`begun-${serial}`);
   const known = machine.runs();
-  const text = sh(...lines.map((line) => line.replaceAll('$begun', `'${begun}'`)));
-  writeFileSync(program, text, { mode: 0o755 });
+  machine.writeAgent(START, ...lines.map((line) => line.replaceAll('$begun', `'${begun}'`)));
   valueOf(await createTask(session, { title: 'Go', id: taskId, workspace: machine.repository }));
   valueOf(await dispatchTask(session, { taskId }));
   const attemptId = await machine.nextRun(known);

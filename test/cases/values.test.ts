@@ -1,5 +1,4 @@
-import { createTask, openSession, showTask, type Session } from '../../client/index';
-import { valueOf } from '../../client/outcome';
+import { createTask, showTask, type Session } from '../../client/index';
 import { updateUpdate, type TaskUpdate } from '../../contract/task';
 import { LocalHome } from '../helpers/local-home';
 import { replayAll } from '../helpers/replay';
@@ -15,10 +14,9 @@ describe('values in metadata and context', () => {
   beforeAll(async () => {
     stage = await Stage.open();
     home = await LocalHome.make();
-    session = valueOf(await openSession({ PERDURE_HOME: home.path, TEMPORAL_ADDRESS: stage.server.address })).session;
+    session = await home.session(stage.server.address);
   });
   afterAll(async () => {
-    await session.close();
     await home.remove();
     await stage.close();
   });

@@ -23,7 +23,9 @@ const env = (more: Record<string, string> = {}) => ({ XDG_CONFIG_HOME: path, HOM
 
 describe('resolveConnection', () => {
   it('uses the local default when nothing names a server', () => {
-    expect(resolveConnection(env(), { path })).toEqual({
+    const { payloads, ...server } = resolveConnection(env(), { path });
+    expect(payloads.keyIds).toEqual([]);
+    expect(server).toEqual({
       address: 'localhost:7233',
       namespace: 'default',
       tls: undefined,

@@ -3,9 +3,6 @@ import { dispatchTask, waitSettled, type Session, type Settled } from '../../cli
 import type { Outcome } from '../../contract/failures';
 import type { Stage } from './stage';
 
-/** The business id behind a task's workflow. */
-export const idOf = ({ workflowId }: { workflowId: string }): string => workflowId.split('/').at(-1) ?? '';
-
 /** A session as a caller has one on a machine where the provider is installed, on its own client where one is given. */
 export function callerOf(stage: Stage, client: Client = stage.client): Session {
   return { ...stage.session, env: { PERDURE_CODEX_BIN: process.execPath }, client: () => Promise.resolve(client) };

@@ -5,6 +5,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { openSession, type Session } from '../../client/index';
+import { valueOf } from '../../client/outcome';
 import { temporalBinary } from './dev-server';
 import { startNode } from './process';
 
@@ -24,6 +26,7 @@ const perdure = join(__dirname, '..', '..', 'bin', 'perdure.js');
 /** A home of its own, and the `perdure` processes that were started on it. */
 export class LocalHome {
   private readonly children: ChildProcess[] = [];
+  private readonly sessions: Session[] = [];
 
   private constructor(readonly path: string) {}
 
@@ -33,6 +36,13 @@ export class LocalHome {
 
   file(...names: string[]): string {
     return join(this.path, ...names);
+  }
+
+  /** A caller on this home, in this process; it is closed when the home is removed. */
+  async session(address: string): Promise<Session> {
+    const { session } = valueOf(await openSession({ PERDURE_HOME: this.path, TEMPORAL_ADDRESS: address }));
+    this.sessions.push(session);
+    return session;
   }
 
   /** Starts a command that says in one JSON line that it is ready. */
@@ -53,6 +63,7 @@ export class LocalHome {
 
   /** Ends what is left, the server included, and removes the home. */
   async remove(): Promise<void> {
+    for (const session of this.sessions) await session.close();
     await this.endAll();
     const server = this.server();
     if (server && isRunning(server.pid)) process.kill(server.pid, 'SIGKILL');

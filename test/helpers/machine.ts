@@ -1,12 +1,12 @@
-import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
+import { spawn, execFileSync, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { openSession, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
-import type { DevServer } from './dev-server';
 import { LocalHome } from './local-home';
 import { killAllOf } from './outside-view';
 import { until } from './until';
@@ -61,7 +61,7 @@ export class Machine {
     this.repository = home.file('repository');
   }
 
-  static async make(server: DevServer, env: NodeJS.ProcessEnv = {}): Promise<Machine> {
+  static async make(server: { readonly address: string }, env: NodeJS.ProcessEnv = {}): Promise<Machine> {
     const machine = new Machine(await LocalHome.make(), { TEMPORAL_ADDRESS: server.address, ...env });
     mkdirSync(machine.repository);
     // A sweep would come at a moment of its own; who wants one says so.
@@ -78,6 +78,17 @@ export class Machine {
     writeFileSync(this.home.file('config.json'), JSON.stringify({ sweep: { intervalMs } }));
   }
 
+  /** Path of the agent that `writeAgent` makes. */
+  get agent(): string {
+    return this.home.file('agent');
+  }
+
+  /** Makes a shell program the agent of workers that are started with it. */
+  writeAgent(...lines: string[]): void {
+    rmSync(this.agent, { recursive: true, force: true });
+    writeFileSync(this.agent, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
+  }
+
   /** Starts workers of this machine and waits until they are ready. */
   async startWorker(role: 'all' | 'orchestrator' | 'host', env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
     return (await this.home.start(['worker', '--role', role], { ...this.env, ...env })).child;
@@ -91,14 +102,30 @@ export class Machine {
 
   /** Runs a command as a person does, and gives what was printed. */
   async read(args: string[], env: NodeJS.ProcessEnv = {}): Promise<Printed> {
-    const child = spawn(process.execPath, [perdure, ...args], {
+    const child = this.spawn(args, env);
+    const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
+    const [[status], stdout, stderr] = await ended;
+    return { status: Number(status), stdout, stderr };
+  }
+
+  /** Starts a command whose output somebody else reads. */
+  spawn(args: string[], env: NodeJS.ProcessEnv = {}): ChildProcessByStdio<null, Readable, Readable> {
+    return spawn(process.execPath, [perdure, ...args], {
       cwd: this.repository,
       env: this.environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const ended = Promise.all([once(child, 'exit'), text(child.stdout), text(child.stderr)]);
-    const [[status], stdout, stderr] = await ended;
-    return { status: Number(status), stdout, stderr };
+  }
+
+  /** Reads the first line of what a command prints, and goes away. */
+  async head(args: string[]): Promise<{ status: number; first: string; stderr: string }> {
+    const child = this.spawn(args);
+    const said = text(child.stderr);
+    const exited = once(child, 'exit');
+    const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
+    child.stdout.destroy();
+    const [status] = (await exited) as [number];
+    return { status, first: chunk.toString().split('\n')[0] ?? '', stderr: await said };
   }
 
   /** Begins a command with --json; `stdin` is what it reads. */

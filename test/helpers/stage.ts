@@ -14,6 +14,7 @@ import { DEFAULT_AGENT } from '../../contract/agent';
 import { hostQueue, ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { firstAttributes } from '../../client/create-task';
+import { payloadsOf } from '../../client/payloads';
 import type { Session } from '../../client/session';
 import {
   attemptsQuery,
@@ -46,6 +47,9 @@ export const newTask = (change: Partial<NewTask> = {}): NewTask => ({
   createdAt: '2026-01-01T00:00:00.000Z',
   ...change,
 });
+
+/** The business id behind a task's workflow. */
+export const idOf = ({ workflowId }: { workflowId: string }): string => workflowId.split('/').at(-1) ?? '';
 
 /** How a stage begins. */
 interface StageOptions {
@@ -94,7 +98,7 @@ export class Stage {
   }
 
   /** Starts the workers; of workflows that are not cached, each task replays the whole history. */
-  async startWorkers(exact: { maxCachedWorkflows?: number } = {}): Promise<void> {
+  async startWorkers(exact: { maxCachedWorkflows?: number; workflowBundle?: { code: string } } = {}): Promise<void> {
     const now = () => new Date().toISOString();
     const { connection } = this.own;
     const current = () => this.webhook;
@@ -158,6 +162,7 @@ export class Stage {
         apiKey: undefined,
         metadata: {},
         source: 'environment',
+        payloads: payloadsOf({}),
       }),
       client: () => Promise.resolve(this.client),
       close: () => Promise.resolve(),
@@ -189,6 +194,12 @@ export class Stage {
   /** Waits until the host was asked to run an attempt. */
   orderOf(attemptId: string): Promise<RunOrder> {
     return untilFound(() => this.host.orders.find((order) => order.attemptId === attemptId));
+  }
+
+  /** Waits until lists show that a run of the workflow meets a condition. */
+  listed({ workflowId }: WorkflowHandle, condition: string): Promise<void> {
+    const query = `WorkflowId = '${workflowId}' AND ${condition}`;
+    return until(async () => (await this.client.workflow.count(query)).count > 0);
   }
 
   readonly record = (handle: WorkflowHandle): Promise<Task> => handle.query(taskQuery);

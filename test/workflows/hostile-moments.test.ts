@@ -4,7 +4,7 @@ import type { Carried } from '../../contract/run';
 import { setStatusUpdate, updateUpdate, type NewTask } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
-import { codeOf, Stage } from '../helpers/stage';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 
 describe('what an operator does at a bad moment', () => {
   let stage: Stage;
@@ -17,10 +17,7 @@ describe('what an operator does at a bad moment', () => {
   });
   afterAll(() => stage.close());
 
-  const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
   const ran = (task: WorkflowHandle) => stage.host.orders.filter((order) => order.task.taskId === idOf(task));
-  const listed = ({ workflowId }: WorkflowHandle, condition: string) =>
-    until(async () => (await stage.client.workflow.count(`WorkflowId = '${workflowId}' AND ${condition}`)).count > 0);
   const managed = (projectId: string, change: Partial<NewTask> = {}) =>
     stage.create({ metadata: { projectId }, ...change });
 
@@ -33,7 +30,7 @@ describe('what an operator does at a bad moment', () => {
       const order = await stage.hold(task);
       stage.host.probe = () => Promise.resolve({ liveness, evidence: [] });
       await task.terminate('by mistake');
-      await listed(task, "ExecutionStatus = 'Terminated'");
+      await stage.listed(task, "ExecutionStatus = 'Terminated'");
       await findOrphans(stage.session, { apply: true });
       stage.host.release(order);
       const fresh = stage.client.workflow.getHandle(task.workflowId);
@@ -66,7 +63,7 @@ describe('what an operator does at a bad moment', () => {
     const orders = [];
     for (const task of tasks) orders.push(await stage.hold(task));
     for (const task of tasks) await task.terminate('all of them');
-    for (const task of tasks) await listed(task, "ExecutionStatus = 'Terminated'");
+    for (const task of tasks) await stage.listed(task, "ExecutionStatus = 'Terminated'");
     for (let sweep = 0; sweep < 3; sweep += 1) {
       await stage.client.workflow.execute('sweepOrphans', {
         workflowId: `sweep/test/${String(sweep)}`,
@@ -101,7 +98,7 @@ describe('what an operator does at a bad moment', () => {
     await until(() => ran(first).length === 1);
     await stage.ask(second);
     await first.terminate('by mistake');
-    await listed(first, "ExecutionStatus = 'Terminated'");
+    await stage.listed(first, "ExecutionStatus = 'Terminated'");
     await findOrphans(stage.session, { apply: true });
     expect(ran(second)).toEqual([]);
     const [order] = ran(first);

@@ -5,7 +5,7 @@ import { runSettledSignal } from '../../contract/project';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { ScriptedQueue } from '../helpers/scripted-queue';
-import { Stage } from '../helpers/stage';
+import { idOf, Stage } from '../helpers/stage';
 import { TimeSkippingServer } from '../helpers/time-skipping-server';
 
 // The time-skipping server now and then loses a query that comes between two phases; what is counted stays exact.
@@ -55,8 +55,6 @@ describe('an open task that nobody touches', () => {
     stage = await Stage.open({ startServer: async () => (server = await TimeSkippingServer.start()) });
   });
   afterEach(() => stage.close());
-
-  const idOf = ({ workflowId }: WorkflowHandle) => workflowId.split('/').at(-1) ?? '';
 
   /** Runs a task once. While phases change only the server is asked: this one can lose a query that comes in between. */
   async function ran(report: Partial<RunReport>): Promise<WorkflowHandle> {

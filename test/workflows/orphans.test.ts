@@ -6,7 +6,7 @@ import type { OrphanFinding } from '../../contract/orphan';
 import { addActivityUpdate, setStatusUpdate, type StatusChange } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
-import { codeOf, Stage } from '../helpers/stage';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 
 describe('orphans', () => {
   let stage: Stage;
@@ -19,15 +19,12 @@ describe('orphans', () => {
   });
   afterAll(() => stage.close());
 
-  const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
   const claimed = async (change: Omit<StatusChange, 'status'> = {}) => {
     const task = await stage.create();
     await task.executeUpdate(setStatusUpdate, { args: [{ status: 'in_progress', ...change }] });
-    await listed(task, "PerdureAttention = 'claimed'");
+    await stage.listed(task, "PerdureAttention = 'claimed'");
     return task;
   };
-  const listed = ({ workflowId }: WorkflowHandle, condition: string) =>
-    until(async () => (await stage.client.workflow.count(`WorkflowId = '${workflowId}' AND ${condition}`)).count > 0);
   const sweep = async (task: WorkflowHandle, apply = true): Promise<OrphanFinding | undefined> => {
     const outcome = await findOrphans(stage.session, { apply });
     if (!outcome.success) throw new Error(outcome.error);
@@ -38,7 +35,7 @@ describe('orphans', () => {
     const order = await stage.hold(task);
     await task.executeUpdate(addActivityUpdate, { args: [{ summary: 'before the end' }] });
     await task.terminate('by mistake');
-    await listed(task, "ExecutionStatus = 'Terminated'");
+    await stage.listed(task, "ExecutionStatus = 'Terminated'");
     return { task, order };
   };
 
@@ -93,7 +90,7 @@ describe('orphans', () => {
     await other.executeUpdate(setStatusUpdate, { args: [{ status: 'failed', failureReason: 'again' }] });
     const task = await claimed({ threadId: first.threadId ?? '' });
     const order = await stage.hold(other);
-    await listed(other, "PerdureAttention = 'running'");
+    await stage.listed(other, "PerdureAttention = 'running'");
     expect(await sweep(task)).toMatchObject({ liveness: 'alive', action: 'left' });
     stage.host.release(order);
     await stage.settled(other, order.attemptId);
@@ -105,7 +102,7 @@ describe('orphans', () => {
     stage.host.run = (order) => goodReport(order, { outcome: 'interrupted_owner', code: 'interrupted_owner' });
     const lost = await stage.create();
     await stage.settle(lost);
-    await listed(lost, "PerdureAttention = 'recovery'");
+    await stage.listed(lost, "PerdureAttention = 'recovery'");
     expect(await sweep(returned)).toBeUndefined();
     expect(await sweep(lost)).toBeUndefined();
   });
@@ -164,7 +161,7 @@ describe('orphans', () => {
   it('of another tenant are not seen (GN1)', async () => {
     const task = await stage.create({ tenantId: 'other' });
     await task.executeUpdate(setStatusUpdate, { args: [{ status: 'in_progress', runId: randomUUID() }] });
-    await listed(task, "PerdureAttention = 'claimed'");
+    await stage.listed(task, "PerdureAttention = 'claimed'");
     expect(await sweep(task)).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ import { decideUpdate, reopenUpdate, workersUpgradedSignal } from '../../contrac
 import { setStatusUpdate, updateUpdate, type NewTask } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
-import { codeOf, Stage } from '../helpers/stage';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 
 describe('a task that a project manages', () => {
   let stage: Stage;
@@ -34,7 +34,6 @@ describe('a task that a project manages', () => {
     const createdAt = new Date(Date.UTC(2026, 0, 1, 0, 0, (age += 1))).toISOString();
     return stage.create({ metadata: { projectId }, createdAt, ...change });
   };
-  const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
   const queue = async (): Promise<Project> => {
     const shown = await showProject(stage.session, projectId);
     if (!shown.success) throw new Error(shown.error);

@@ -2,7 +2,7 @@ import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract
 import { createTask } from '../../client/index';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
-import { codeOf, Stage } from '../helpers/stage';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 
 describe('relations of tasks', () => {
   let stage: Stage;
@@ -17,7 +17,6 @@ describe('relations of tasks', () => {
     await task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result }] });
     return task;
   };
-  const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
 
   it('refuse a dispatch until every dependency is completed, and write nothing (PD7 (P), PD9 (P))', async () => {
     const open = await stage.create();

@@ -2,7 +2,7 @@ import { redispatchTask, showTask } from '../../client/index';
 import { reopenUpdate } from '../../contract/run';
 import { setStatusUpdate } from '../../contract/task';
 import { until } from '../helpers/dev-server';
-import { codeOf, Stage } from '../helpers/stage';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 
 describe('reopenTask', () => {
   let stage: Stage;
@@ -11,7 +11,6 @@ describe('reopenTask', () => {
   });
   afterAll(() => stage.close());
 
-  const idOf = ({ workflowId }: { workflowId: string }) => workflowId.split('/').at(-1) ?? '';
   const completed = async () => {
     const task = await stage.create();
     const attempt = await stage.settle(task, { completion: 'criteria' });

@@ -1,10 +1,10 @@
 import { dispatchTask, setTaskStatus, updateTask } from '../../client/index';
 import { carriedQuery } from '../../contract/run';
 import type { Task } from '../../contract/task';
-import { callerOf, idOf, runToEnd, waitFor } from '../helpers/caller';
+import { callerOf, runToEnd, waitFor } from '../helpers/caller';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
-import { Stage } from '../helpers/stage';
+import { idOf, Stage } from '../helpers/stage';
 
 describe('a run', () => {
   let stage: Stage;

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { dispatchTask, setTaskStatus, updateTask } from '../../../client/index';
-import { callerOf, idOf } from '../../helpers/caller';
-import { Stage } from '../../helpers/stage';
+import { callerOf } from '../../helpers/caller';
+import { idOf, Stage } from '../../helpers/stage';
 
 describe('a dispatch of a managed task', () => {
   const told: string[] = [];

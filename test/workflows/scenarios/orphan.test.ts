@@ -3,10 +3,10 @@ import { ApplicationFailure } from '@temporalio/common';
 import { dispatchTask, setTaskStatus } from '../../../client/index';
 import type { RunOrder } from '../../../contract/activities';
 import type { StatusChange } from '../../../contract/task';
-import { callerOf, idOf, runToEnd } from '../../helpers/caller';
+import { callerOf, runToEnd } from '../../helpers/caller';
 import { until } from '../../helpers/dev-server';
 import { goodReport } from '../../helpers/fake-host';
-import { Stage } from '../../helpers/stage';
+import { idOf, Stage } from '../../helpers/stage';
 
 const DEAD = () => Promise.resolve({ liveness: 'dead' as const, evidence: ['nothing is left of it'] });
 

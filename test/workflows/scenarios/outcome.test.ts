@@ -1,8 +1,8 @@
 import { dispatchTask, noteTask, setTaskStatus } from '../../../client/index';
 import { taskQuery } from '../../../contract/task';
-import { callerOf, idOf, runToEnd, waitFor, withHandles } from '../../helpers/caller';
+import { callerOf, runToEnd, waitFor, withHandles } from '../../helpers/caller';
 import { goodReport } from '../../helpers/fake-host';
-import { Stage } from '../../helpers/stage';
+import { idOf, Stage } from '../../helpers/stage';
 
 const nameOf = (query: string | { name: string }) => (typeof query === 'string' ? query : query.name);
 

@@ -4,10 +4,10 @@ import { firstAttributes } from '../../../client/create-task';
 import { ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../../contract/names';
 import { newCarried } from '../../../contract/new-task';
 import type { NewTask, Task } from '../../../contract/task';
-import { callerOf, idOf, runToEnd } from '../../helpers/caller';
+import { callerOf, runToEnd } from '../../helpers/caller';
 import { until } from '../../helpers/dev-server';
 import { goodReport } from '../../helpers/fake-host';
-import { newTask, Stage } from '../../helpers/stage';
+import { idOf, newTask, Stage } from '../../helpers/stage';
 
 describe('the reopening of a task', () => {
   let stage: Stage;

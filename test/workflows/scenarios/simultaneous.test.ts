@@ -1,8 +1,8 @@
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { dispatchTask } from '../../../client/index';
-import { callerOf, idOf, waitFor } from '../../helpers/caller';
+import { callerOf, waitFor } from '../../helpers/caller';
 import { goodReport } from '../../helpers/fake-host';
-import { Stage } from '../../helpers/stage';
+import { idOf, Stage } from '../../helpers/stage';
 
 describe('two dispatches at once from two processes', () => {
   let stage: Stage;
