@@ -22,6 +22,7 @@ const GOOD: Seen = {
     ['a', words('t', false)],
     ['b', words('t', true)],
   ]),
+  unkept: [],
   left: 0,
 };
 const [FIRST, SECOND] = GOOD.attempts as [NonNullable<Seen['attempts']>[0], NonNullable<Seen['attempts']>[0]];
@@ -30,6 +31,18 @@ const kindsOf = (exact: Partial<Seen>) => [...new Set(judge({ ...GOOD, ...exact 
 describe('the judgement of a task after a kill', () => {
   it('finds nothing in a task that was interrupted, told so, and was completed in its thread', () => {
     expect(judge(GOOD)).toEqual([]);
+  });
+
+  it('lets a task go on in a new thread only where the provider did not keep the old one', () => {
+    const moved = {
+      attempts: [FIRST, { ...SECOND, threadId: 'u' }],
+      words: new Map([
+        ['a', words('t', false)],
+        ['b', words('u', true)],
+      ]),
+    };
+    expect(kindsOf({ ...moved, unkept: ['t'] })).toEqual([]);
+    expect(kindsOf(moved)).toEqual(['lost']);
   });
 
   it.each<[string, string, Partial<Seen>]>([

@@ -31,6 +31,8 @@ export interface Seen {
   readonly receipts: readonly { receiptId: string; attemptId: string }[];
   /** What the provider of each attempt printed itself. */
   readonly words: ReadonlyMap<string, { readonly threadId: string | null; readonly isFinished: boolean }>;
+  /** Threads that a provider named and did not keep: nobody can go on in them. */
+  readonly unkept: readonly string[];
   /** Marked processes that were left when all was over. */
   readonly left: number;
 }
@@ -77,7 +79,7 @@ function lost(seen: Seen): string[] {
     ...(end?.status === 'completed' ? [] : [`it ended as ${String(end?.status)} although someone went on with it`]),
     ...unknown.map(({ attemptId }) => `the record knows nothing of attempt ${attemptId}`),
     ...attempts.flatMap((attempt) => untruths(attempt, startsOf(attempt.attemptId), words.get(attempt.attemptId))),
-    ...threadProblems(attempts, words),
+    ...threadProblems(attempts, seen),
     ...receiptProblems(attempts, receipts),
   ];
 }
@@ -98,10 +100,10 @@ function untruths(
   ];
 }
 
-/** Who goes on, goes on in the thread that there was. */
-function threadProblems(attempts: readonly ToldAttempt[], words: Seen['words']): string[] {
+/** Who goes on, goes on in the thread that there was; one that the provider did not keep was none. */
+function threadProblems(attempts: readonly ToldAttempt[], { words, unkept }: Seen): string[] {
   const said = attempts.flatMap(({ attemptId }) => words.get(attemptId)?.threadId ?? []);
-  const threads = new Set(said);
+  const threads = new Set(said.filter((id) => !unkept.includes(id)));
   return threads.size > 1 ? [`it went on in another thread: ${[...threads].join(', ')}`] : [];
 }
 

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../../../client/index';
 import { endAll, processesOn } from '../../../scripts/stage/processes';
@@ -35,6 +35,7 @@ export class Lane {
       readonly machine: Machine;
       readonly provider: CountedProvider;
       readonly session: Session;
+      readonly codexHome: string | undefined;
     },
   ) {}
 
@@ -54,7 +55,8 @@ export class Lane {
     };
     const machine = await Machine.make(server, env, folder);
     const name = codex === undefined ? 'stub' : 'codex';
-    const lane = new Lane(name, folder, { server, machine, provider, session: await machine.session() });
+    const session = await machine.session();
+    const lane = new Lane(name, folder, { server, machine, provider, session, codexHome: codex?.env['CODEX_HOME'] });
     await lane.restore();
     return lane;
   }
@@ -102,8 +104,10 @@ export class Lane {
         return count(runners(), killThem);
       case 'provider':
         return count(providers(), killThem);
-      case 'executor':
-        return count([...runners(), ...providers()], killThem);
+      case 'executor': {
+        const [runner, provider] = [runners(), providers()];
+        return runner.length === 0 || provider.length === 0 ? 0 : count([...runner, ...provider], killThem);
+      }
       case 'server':
         this.isServerDown = true;
         await this.server.kill();
@@ -127,6 +131,15 @@ export class Lane {
     const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
     const threadId = /^\{"type":"thread\.started","thread_id":"([^"]+)"/m.exec(text)?.[1] ?? null;
     return { threadId, isFinished: /^\{"type":"turn\.completed"/m.test(text) };
+  }
+
+  /** Whether the provider itself keeps a thread; the stub keeps any, Codex one whose rollout holds something. */
+  hasThread(threadId: string): boolean {
+    const { codexHome } = this.parts;
+    if (codexHome === undefined) return true;
+    const sessions = join(codexHome, 'sessions');
+    const files = existsSync(sessions) ? readdirSync(sessions, { recursive: true, encoding: 'utf8' }) : [];
+    return files.some((name) => name.endsWith(`${threadId}.jsonl`) && statSync(join(sessions, name)).size > 0);
   }
 
   async close(): Promise<void> {

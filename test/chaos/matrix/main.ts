@@ -36,14 +36,16 @@ function asked(argv: string[]): Asked | undefined {
 
 /** One line for each kill, on standard error. */
 function note(result: StrikeResult): void {
-  const { point, target, provider, seen } = result;
+  const { point, target, provider, seen, struck } = result;
   const rests = seen.rests.map((rest) =>
     rest === null
       ? 'stuck'
       : `${rest.attention === 'recovery' ? 'recovery' : rest.status} ${(rest.tookMs / 1_000).toFixed(1)}s`,
   );
   const faults = judge(seen).map(({ kind, text }) => ` ${kind.toUpperCase()}: ${text}`);
-  process.stderr.write(`${point?.name ?? RANDOM}/${target} (${provider}): ${rests.join(', ')}${faults.join('')}\n`);
+  process.stderr.write(
+    `${point?.name ?? RANDOM}/${struck.join('+') || `no ${target}`} (${provider}): ${rests.join(', ')}${faults.join('')}\n`,
+  );
 }
 
 async function main(argv: string[]): Promise<number> {

@@ -4,6 +4,7 @@ import { auditTask, createTask } from '../../../client/index';
 import { valueOf } from '../../../client/outcome';
 import { DEFAULT_AGENT } from '../../../contract/agent';
 import { taskWorkflowId, WORKFLOW } from '../../../contract/names';
+import { attemptsQuery } from '../../../contract/run';
 import { whyQuery } from '../../../contract/task';
 import { markedWith } from '../../helpers/outside-view';
 import type { Random } from '../../helpers/random';
@@ -18,6 +19,8 @@ const LOOK_MS = 20;
 const CALL_MS = 5_000;
 /** Milliseconds after a dispatch within which a moment of chance lies; the real Codex takes longer. */
 const CHANCE_MS = { stub: 1_500, codex: 5_000 } as const;
+/** Codes whose hint is to go on in a new thread. */
+const THREAD_IS_GONE = ['session_not_found', 'thread_empty'];
 const PROMPT = 'Do it.\n@shell sleep 1\n@say finished';
 
 /** One kill: when, and of what. */
@@ -32,15 +35,15 @@ export interface StrikeOrder {
 /** What one order came to. */
 export interface StrikeResult extends StrikeOrder {
   readonly provider: string;
-  /** Moments at which something was killed; fewer than ordered when the task did not come to the point. */
-  readonly struck: number;
+  /** What was killed each time; fewer than ordered when the task did not come to the point. */
+  readonly struck: readonly Target[];
   readonly killed: number;
   readonly seen: Seen;
 }
 
 /** Has a task done, kills something at a point of it, and goes on with it as a person would until it is completed. */
 export class Strike {
-  private struck = 0;
+  private readonly struck: Target[] = [];
   private killed = 0;
   private readonly before: number;
   private readonly doublesBefore: number;
@@ -63,10 +66,12 @@ export class Strike {
     const { tenantId } = lane.session.home;
     this.task = lane.server.client.workflow.getHandle(taskWorkflowId({ tenantId, taskId: this.taskId }));
     const rests: (Rest | null)[] = [];
+    let replaceThread = false;
     for (let round = 0; round < ROUNDS; round += 1) {
-      const rest = await this.round(round < this.order.kills);
+      const rest = await this.round(round < this.order.kills, replaceThread);
       rests.push(rest);
       if (rest === null || rest.status === 'completed') break;
+      replaceThread = rest.code !== null && THREAD_IS_GONE.includes(rest.code);
       if (rest.attention === 'recovery' && this.random.chance(0.25)) await this.send('decide', { decision: 'abandon' });
     }
     return {
@@ -79,7 +84,7 @@ export class Strike {
   }
 
   /** Dispatches the task, kills something if it is to, and waits until it rests. */
-  private async round(isHit: boolean): Promise<Rest | null> {
+  private async round(isHit: boolean, replaceThread: boolean): Promise<Rest | null> {
     const { point } = this.order;
     const { provider } = this.lane;
     const isHeld = isHit && (point === null ? this.random.chance(0.5) : point.isLate !== true);
@@ -87,7 +92,11 @@ export class Strike {
     else provider.release();
     if (isHeld && point?.name === 'unnamed') provider.mute();
     if (isHit && point !== null) this.lane.arm(point.name);
-    const dispatched = this.send('dispatch', { agentId: DEFAULT_AGENT, completion: 'criteria' });
+    const dispatched = this.send('dispatch', {
+      agentId: DEFAULT_AGENT,
+      completion: 'criteria',
+      replaceThread,
+    });
     const since = isHit ? await this.strike(dispatched) : performance.now();
     if (point !== null) this.lane.disarm(point.name);
     provider.release();
@@ -108,11 +117,18 @@ export class Strike {
     const attemptId = point === null ? await this.atRandom(dispatched) : await dispatched;
     if (point !== null && !(await this.comesTo(point, attemptId))) return performance.now();
     const since = performance.now();
-    // At a moment of chance there may be no runner or provider.
-    const killed = (await this.lane.kill(this.order.target, attemptId)) || (await this.lane.kill('host', attemptId));
+    const { target } = this.order;
+    const killed = await this.lane.kill(target, attemptId);
     this.killed += killed;
-    this.struck += 1;
+    if (killed > 0) this.struck.push(target);
+    // At a moment of chance there may be no runner or provider; what is told is what was killed.
+    else if (point === null) this.struck.push(await this.killHost());
     return since;
+  }
+
+  private async killHost(): Promise<Target> {
+    this.killed += await this.lane.kill('host', undefined);
+    return 'host';
   }
 
   private async atRandom(dispatched: Promise<string | undefined>): Promise<string | undefined> {
@@ -126,12 +142,19 @@ export class Strike {
   private async comesTo(point: Point, attemptId: string | undefined): Promise<boolean> {
     const deadline = performance.now() + BOUND_MS;
     while (attemptId !== undefined && performance.now() < deadline) {
-      if (point.found === 'stands' ? this.lane.isReached(point.name) : await this.hasTrace(point, attemptId))
-        return true;
+      const isThere =
+        point.found === 'stands' ? this.lane.isReached(point.name) : await this.hasTrace(point, attemptId);
+      if (isThere && this.hasVictim(attemptId)) return true;
       if ((await this.restNow()) !== undefined) return false;
       await sleep(2);
     }
     return false;
+  }
+
+  /** Whether the provider is up that is to be killed: it stands in the process table before it has begun. */
+  private hasVictim(attemptId: string): boolean {
+    const isProviderMeant = this.order.target === 'provider' || this.order.target === 'executor';
+    return !isProviderMeant || this.lane.provider.processOf(attemptId).length > 0;
   }
 
   private async hasTrace({ name }: Point, attemptId: string): Promise<boolean> {
@@ -155,10 +178,10 @@ export class Strike {
   /** Waits until the dispatch was answered and the task rests. */
   private async settled(dispatched: Promise<unknown>, since: number): Promise<Rest | null> {
     const deadline = since + BOUND_MS;
-    let isAnswered = false;
-    void dispatched.then(() => (isAnswered = true));
+    const request = { isAnswered: false };
+    void dispatched.then(() => (request.isAnswered = true));
     while (performance.now() < deadline) {
-      const rest = isAnswered ? await this.restNow() : undefined;
+      const rest = request.isAnswered ? await this.restNow() : undefined;
       if (rest !== undefined) return { ...rest, tookMs: performance.now() - since };
       await sleep(LOOK_MS);
     }
@@ -171,7 +194,8 @@ export class Strike {
       if ((await this.asking(() => this.handle.describe())).type !== WORKFLOW.task) return undefined;
       const why = await this.asking(() => this.handle.query(whyQuery));
       if (why.phase !== 'task' || why.attention === 'running' || why.attention === 'stopping') return undefined;
-      return { status: why.status, attention: why.attention, code: null };
+      const attempts = await this.asking(() => this.handle.query(attemptsQuery));
+      return { status: why.status, attention: why.attention, code: attempts.at(-1)?.code ?? null };
     } catch {
       // Nobody answers yet.
       return undefined;
@@ -190,10 +214,11 @@ export class Strike {
     return {
       starts,
       doubles: lane.provider.doubles().slice(this.doublesBefore),
-      rests: rests.map((rest, index) => rest && { ...rest, code: audit?.attempts[index]?.code ?? null }),
+      rests,
       attempts: audit?.attempts ?? null,
       receipts: audit?.receipts ?? [],
       words: new Map(ids.map((id) => [id, lane.wordsOf(id)])),
+      unkept: ids.flatMap((id) => lane.wordsOf(id).threadId ?? []).filter((id) => !lane.hasThread(id)),
       left: await this.left(ids),
     };
   }

@@ -37,16 +37,19 @@ export function byPoint(results: readonly StrikeResult[]): Row[] {
 
 /** One row for each target and provider. */
 export function byTarget(results: readonly StrikeResult[]): Row[] {
-  const names = [...new Set(results.map(({ target }) => target))].sort();
+  const names = [...new Set(results.map(killedOf))].sort();
   return names.flatMap((name) =>
     ['stub', 'codex'].flatMap((provider) =>
       row(
         name,
-        results.filter((result) => result.target === name && result.provider === provider),
+        results.filter((result) => killedOf(result) === name && result.provider === provider),
       ),
     ),
   );
 }
+
+/** What was killed first, not what was to be: at a moment of chance it may not have been there. */
+const killedOf = ({ struck, target }: StrikeResult): string => struck[0] ?? target;
 
 /** All kills as one row. */
 export const inAll = (results: readonly StrikeResult[]): Row[] =>
@@ -57,7 +60,7 @@ function row(name: string, results: readonly StrikeResult[]): Row[] {
   if (first === undefined) return [];
   const faults = results.flatMap(({ seen }) => judge(seen));
   const faultsOf = (kind: Fault['kind']) => faults.filter((fault) => fault.kind === kind).length;
-  const hit = results.flatMap(({ seen, struck }) => seen.rests.slice(0, struck));
+  const hit = results.flatMap(({ seen, struck }) => seen.rests.slice(0, struck.length));
   const seconds = hit.flatMap((rest) => (rest === null ? [] : [rest.tookMs / 1_000]));
   const { median, max } = summary(seconds);
   const sum = (pick: (result: StrikeResult) => number) => results.reduce((total, result) => total + pick(result), 0);
@@ -65,8 +68,8 @@ function row(name: string, results: readonly StrikeResult[]): Row[] {
     {
       name,
       provider: first.provider,
-      kills: sum(({ struck }) => struck),
-      missed: results.filter(({ struck }) => struck === 0).length,
+      kills: sum(({ struck }) => struck.length),
+      missed: results.filter(({ struck }) => struck.length === 0).length,
       spawns: sum(({ seen }) => seen.starts.length),
       second: faultsOf('second'),
       lost: faultsOf('lost'),
