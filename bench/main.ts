@@ -1,9 +1,14 @@
 // npm run bench -- <name> [--json] [--tasks N]: figures of the product, measured on this machine.
 import { parseArgs } from 'node:util';
 import { lifecycle } from './lifecycle/lifecycle';
+import { output } from './output/output';
 import { overhead } from './overhead/overhead';
 
-const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = { lifecycle, overhead };
+const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<void>>> = {
+  lifecycle,
+  output,
+  overhead,
+};
 
 export interface BenchOptions {
   /** Whether stdout gets one JSON document instead of a table. */

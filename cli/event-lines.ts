@@ -32,13 +32,22 @@ type Item = NonNullable<Event['item']>;
 /** Characters of a command's output that a person is shown. */
 const OUTPUT_CHARACTERS = 2_000;
 
-/** Reads a line as JSON; undefined when it is none. */
+/** Levels that an event may nest: the engine reads any number of them, and writes some thousands at most. */
+const MAX_LEVELS = 100;
+
+/** Reads a line as JSON; undefined when it is none, or nests too deep to be printed as JSON again. */
 export function parseEvent(line: string): unknown {
   try {
-    return JSON.parse(line);
+    const value: unknown = JSON.parse(line);
+    return isNestedDeeper(value, MAX_LEVELS) ? undefined : value;
   } catch {
     return undefined;
   }
+}
+
+function isNestedDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isNestedDeeper(inner, levels - 1));
 }
 
 /** A provider's event for people; a line that is none is shown as it is, made safe. */

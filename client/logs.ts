@@ -73,7 +73,7 @@ export async function* readLog(log: AttemptLog, { follow = false, signal }: Read
       if (isOver) break;
       await sleep(LOOK_MS, undefined, signal && { signal }).catch(() => undefined);
     }
-    const rest = lines.end();
+    const rest = lines.last();
     if (rest !== '') yield rest;
   } finally {
     await file?.close();
@@ -112,6 +112,12 @@ class LineSplitter {
       this.kept += part.slice(0, room);
       this.cut += Math.max(0, part.length - room);
     }
+  }
+
+  /** What is left without a line end, half a character included. */
+  last(): string {
+    this.kept += this.decoder.end();
+    return this.end();
   }
 
   /** The line up to here; begins the next one. */

@@ -2,19 +2,24 @@
 export const MAX_LINE = 8 * 1024 * 1024;
 
 const LF = 0x0a;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const BOM = '\uFEFF';
+const FIRST_CAPACITY = 64 * 1024;
 
 /** Cuts bytes into lines, at LF and at nothing else, whatever the borders of the chunks are. */
 export class EventReader {
   /** Lines that were longer than the limit. */
   oversized = 0;
-  private parts: Buffer[] = [];
+  /** Beginning of a line that is not complete yet: the first `held` bytes. */
+  private rest = Buffer.alloc(0);
   private held = 0;
   private isDropping = false;
   private isFirst = true;
+  private taken = 0;
+  private lineStart = 0;
 
+  /** `onLine` gets each line, and at which bytes it begins and ends, its line end included. */
   constructor(
-    private readonly onLine: (line: string) => void,
+    private readonly onLine: (line: string, start: number, end: number) => void,
     private readonly maxLine = MAX_LINE,
   ) {}
 
@@ -22,44 +27,57 @@ export class EventReader {
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
-      this.hold(chunk.subarray(start, end), false);
-      this.finishLine();
+      this.finishLine(chunk, start, end);
       start = end + 1;
     }
-    if (start < chunk.length) this.hold(chunk.subarray(start), true);
+    if (start < chunk.length) this.hold(chunk, start, chunk.length);
+    this.taken += chunk.length;
   }
 
   /** Takes a last line that has no line end. */
   end(): void {
-    if (this.held > 0 || this.isDropping) this.finishLine();
+    if (this.held > 0 || this.isDropping) this.finishLine(this.rest, 0, -1);
   }
 
-  private hold(bytes: Buffer, isKept: boolean): void {
-    if (this.isDropping || bytes.length === 0) return;
-    this.held += bytes.length;
-    if (this.held > this.maxLine) {
+  private hold(chunk: Buffer, start: number, end: number): void {
+    const length = this.held + end - start;
+    if (this.isDropping || length > this.maxLine) {
       this.isDropping = true;
-      this.parts = [];
+      this.forget();
       return;
     }
-    // The caller reads into the same memory again.
-    this.parts.push(isKept ? Buffer.from(bytes) : bytes);
+    if (length > this.rest.length) this.grow(length);
+    chunk.copy(this.rest, this.held, start, end);
+    this.held = length;
   }
 
-  private finishLine(): void {
-    const { isDropping, parts, isFirst } = this;
-    this.parts = [];
+  /** One buffer that doubles, not a list of parts: a line may come byte by byte. */
+  private grow(length: number): void {
+    const larger = Buffer.allocUnsafe(Math.max(length, Math.min(this.maxLine, this.rest.length * 2), FIRST_CAPACITY));
+    this.rest.copy(larger, 0, 0, this.held);
+    this.rest = larger;
+  }
+
+  private forget(): void {
     this.held = 0;
+    if (this.rest.length > FIRST_CAPACITY) this.rest = Buffer.alloc(0);
+  }
+
+  /** Takes the line that ends at `end` of a chunk, or, without one, at the end of what is held. */
+  private finishLine(chunk: Buffer, start: number, end: number): void {
+    const isWhole = this.held === 0 && !this.isDropping && end - start <= this.maxLine;
+    if (!isWhole && end > start) this.hold(chunk, start, end);
+    const { isDropping, isFirst, held, lineStart } = this;
     this.isDropping = false;
+    this.lineStart = this.taken + end + 1;
     this.isFirst = false;
     if (isDropping) {
       this.oversized += 1;
       return;
     }
-    const [only] = parts;
-    if (only === undefined) return;
-    const whole = parts.length === 1 ? only : Buffer.concat(parts);
-    const line = isFirst && whole.subarray(0, 3).equals(BOM) ? whole.subarray(3) : whole;
-    this.onLine(line.toString('utf8'));
+    const line = isWhole ? chunk.toString('utf8', start, end) : this.rest.toString('utf8', 0, held);
+    this.forget();
+    if (line === '') return;
+    this.onLine(isFirst && line.startsWith(BOM) ? line.slice(1) : line, lineStart, this.lineStart);
   }
 }

@@ -2,7 +2,10 @@ import type { Usage } from '../../contract/run';
 import { parseEvent, type CodexEvent, type CodexItem } from './codex-events';
 
 const MAX_THREADS = 20;
+/** What can be the id of a thread: it is told, stored and compared as it is. */
+const THREAD_ID = /^[!-~]{1,200}$/;
 const MAX_OPEN_TOOLS = 10_000;
+const MAX_ITEM_ID = 200;
 const MAX_NOTICES = 10;
 const MAX_NOTICE_LENGTH = 2_000;
 const SILENT_ITEMS = new Set(['agent_message', 'reasoning', 'error']);
@@ -53,9 +56,21 @@ export const noEvents = (): RunEvents => ({
   errors: 0,
 });
 
+/** A copy: a slice would keep the whole text in memory. */
+const excerpt = (text: string): string => Buffer.from(text.slice(0, MAX_NOTICE_LENGTH)).toString();
+
 function addNotice(state: RunEvents, text: string): void {
-  const notice = text.slice(0, MAX_NOTICE_LENGTH);
+  const notice = excerpt(text);
   if (state.notices.length < MAX_NOTICES && !state.notices.includes(notice)) state.notices.push(notice);
+}
+
+function noteThread({ threadIds }: RunEvents, id: string): void {
+  if (THREAD_ID.test(id) && !threadIds.includes(id) && threadIds.length < MAX_THREADS) threadIds.push(id);
+}
+
+function beginItem({ openTools }: RunEvents, { id, type }: CodexItem): void {
+  const isBounded = openTools.size < MAX_OPEN_TOOLS && id.length <= MAX_ITEM_ID;
+  if (!SILENT_ITEMS.has(type) && isBounded) openTools.add(id);
 }
 
 function completeItem(state: RunEvents, item: CodexItem): void {
@@ -76,7 +91,7 @@ function endTurn(state: RunEvents, terminal: RunEvents['terminal']): void {
 function noteError(state: RunEvents, message: string | undefined): void {
   state.errors += 1;
   if (message === undefined) return;
-  state.lastError = message.slice(0, MAX_NOTICE_LENGTH);
+  state.lastError = excerpt(message);
   state.fatalError = TRY_AGAIN.test(state.lastError) ? null : state.lastError;
   addNotice(state, message);
 }
@@ -84,18 +99,14 @@ function noteError(state: RunEvents, message: string | undefined): void {
 function applyEvent(state: RunEvents, event: CodexEvent): void {
   switch (event.type) {
     case 'thread.started':
-      if (!state.threadIds.includes(event.thread_id) && state.threadIds.length < MAX_THREADS) {
-        state.threadIds.push(event.thread_id.slice(0, 200));
-      }
+      noteThread(state, event.thread_id);
       break;
     case 'turn.started':
       state.terminal = null;
       break;
     case 'item.started':
       state.hasAnswer ||= event.item.type !== 'error';
-      if (!SILENT_ITEMS.has(event.item.type) && state.openTools.size < MAX_OPEN_TOOLS) {
-        state.openTools.add(event.item.id);
-      }
+      beginItem(state, event.item);
       break;
     case 'item.completed':
       state.hasAnswer ||= event.item.type !== 'error';

@@ -7,6 +7,7 @@ import { endOrphan } from './orphan-ending';
 import { isSameProcess } from './process-identity';
 import { isPast, RunClock, sharedClockMs } from './run-clock';
 import type { OutputFollower } from './output-follower';
+import { mayPrint } from './output-writers';
 import type { Escalation } from './process-ending';
 import type { FollowContext } from './provider-deps';
 import {
@@ -174,9 +175,9 @@ export class RunFollower {
   /** Does the dead runner's duties: limits, stop, and the strays of a provider that ended. */
   private async guardOrphan(state: ExecutorState & { kind: 'orphaned' }): Promise<RunEnd | null> {
     const { paths, order, output, escalation } = this.run;
-    const { provider } = state;
+    const { provider, marked } = state;
     const orphan = { paths, attemptId: order.attemptId, provider };
-    const hasProviderEnded = provider !== null && isSameProcess(provider) === 'dead';
+    const hasProviderEnded = provider === null ? !mayPrint(marked, paths.stdout) : isSameProcess(provider) === 'dead';
     const isStopped = pendingStop(paths) !== null;
     const isLate = this.clock.look() >= order.limits.timeMs || isPast(order.deadlineAt);
     const isLoud = output.offset > order.limits.outputBytes;

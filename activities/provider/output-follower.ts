@@ -11,17 +11,14 @@ export class OutputFollower {
   offset = 0;
   /** Bytes up to and with the event that ended the turn. */
   resultAt = 0;
-  private lineBytes = 0;
   private activeAt: number | null = null;
   private workBytes = 0;
   private noticeBytes = 0;
-  private readonly reader = new EventReader((line) => {
+  private readonly reader = new EventReader((line, start, end) => {
     const { errors, terminal } = this.events;
     reduceLine(this.events, line);
-    const bytes = Buffer.byteLength(line) + 1;
-    this.lineBytes += bytes;
-    if (this.events.terminal !== terminal) this.resultAt = this.lineBytes;
-    if (this.events.errors > errors) this.noticeBytes += bytes;
+    if (this.events.terminal !== terminal) this.resultAt = end;
+    if (this.events.errors > errors) this.noticeBytes += end - start;
   });
   private file: FileHandle | undefined;
   private buffer: Buffer | undefined;

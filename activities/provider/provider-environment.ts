@@ -14,7 +14,7 @@ const ALLOWED = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 const OURS = /^(TEMPORAL|PERDURE)_/;
-const SECRET_NAME = /TOKEN|SECRET|KEY|PASSWORD/i;
+const SECRET_NAME = /TOKEN|SECRET|KEY|PASSWORD|CREDENTIAL/i;
 
 const credentialsSchema = z.object({
   model_providers: z

@@ -5,6 +5,7 @@ import { cutUtf8 } from '../../contract/text';
 import { replaceFile } from './durable-file';
 import type { OutputFollower } from './output-follower';
 import { plainText, storable } from './plain-text';
+import { redact } from './redaction';
 import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-directory';
 import { storedThread } from './stored-thread';
 import { resetOf } from './usage-limit';
@@ -42,8 +43,8 @@ async function tailOf(path: string): Promise<string> {
   }
 }
 
-function observe(text: string, { paths, hostId }: RunFacts, attemptId: string): Observation {
-  const whole = storable(text);
+function observe(text: string, { paths, hostId, secrets }: RunFacts, attemptId: string): Observation {
+  const whole = storable(redact(text, secrets));
   const bytes = Buffer.byteLength(whole);
   if (bytes <= OBSERVATION_BYTES) return { text: whole, bytes };
   replaceFile(paths.lastMessage, whole, { isDurable: true });

@@ -4,6 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ATTEMPT_MARK } from '../../contract/marks';
 import type { CriterionResult } from '../../contract/run';
 import { endMarked } from '../provider/process-ending';
+import { codexHomeOf, secretValues } from '../provider/provider-environment';
+import { redact } from '../provider/redaction';
 import { workMark } from './left-overs';
 
 /** Longest run of one check, in milliseconds (CK-15). */
@@ -40,7 +42,9 @@ export async function checkCriterion(command: string, workspace: string): Promis
   await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
   child.stdout.destroy();
   child.stderr.destroy();
-  const shown = `${output.text}${note}`.replaceAll(CONTROL, ' ').slice(-SHOWN);
+  // The command has none of our variables, but it may print a file that holds the same.
+  const secrets = secretValues(process.env, codexHomeOf(process.env, null));
+  const shown = redact(`${output.text}${note}`, secrets).replaceAll(CONTROL, ' ').slice(-SHOWN);
   return { command, met: exitCode === 0, exitCode, output: shown };
 }
 

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +9,6 @@ import { killThem, leadersOf } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 import { replayAll } from '../helpers/replay';
 
-const preload = join(__dirname, '..', 'fixtures', 'crash-point.cjs');
 const COMPLETED = { status: 0, success: true, taskStatus: 'completed', observation: 'finished' };
 
 let directory: string;
@@ -37,8 +35,8 @@ afterEach(async () => {
   await machine.dispose();
 });
 
-const withProvider = (env: NodeJS.ProcessEnv = {}) => ({ PERDURE_CODEX_BIN: provider.program, ...env });
-const startHost = (env: NodeJS.ProcessEnv = {}) => machine.startWorker('host', withProvider(env));
+const withProvider = () => ({ PERDURE_CODEX_BIN: provider.program });
+const startHost = () => machine.startWorker('host', withProvider());
 const startOrchestrator = () => machine.startWorker('orchestrator');
 
 /** Begins `perdure run` as a user that waits. */
@@ -79,45 +77,6 @@ async function expectOneRun(waiting: Promise<Answer>): Promise<void> {
 }
 
 describe('SIGKILL of the worker', () => {
-  it.each([
-    ['workspace', 'while the workspace is made'],
-    ['launch', 'before the runner starts'],
-    ['claim', 'after the claim'],
-    ['spawn', 'after the spawn'],
-    ['exit', 'between the end of the provider and its record'],
-  ])('at the point "%s", %s, leaves one start in all, in one thread (GU-1)', async (point, what) => {
-    await startOrchestrator();
-    const crashEnv = {
-      NODE_OPTIONS: `--require ${preload}`,
-      CRASH_POINT: point,
-      CRASH_ONCE: machine.home.file('crashed'),
-    };
-    const worker = await startHost({ ...crashEnv, PERDURE_PROVIDER_ENV: Object.keys(crashEnv).join(',') });
-    if (point === 'exit') provider.release();
-    const crashed = once(worker, 'exit');
-    const waiting = beginRun();
-    expect((await crashed)[1]).toBe('SIGKILL');
-    const since = performance.now();
-    await startHost();
-    const attemptId = await machine.nextRun();
-    if (point !== 'exit') await followedAgain(attemptId, { before: worker.pid, since, what });
-    await until(() => provider.starts().length > 0);
-    await expectOneRun(waiting);
-    if (point === 'exit')
-      recoveries.push(`settled ${((performance.now() - since) / 1_000).toFixed(2)} s after: ${what}`);
-  });
-
-  it('in mid-run, the whole machine but the provider, leaves the provider alone and is followed again (GU-1)', async () => {
-    const worker = await machine.startWorker('all', withProvider());
-    const waiting = beginRun();
-    const attemptId = await inMidRun();
-    const since = performance.now();
-    await end(worker);
-    await machine.startWorker('all', withProvider());
-    await followedAgain(attemptId, { before: worker.pid, since, what: 'kill of the only worker, restart included' });
-    await expectOneRun(waiting);
-  });
-
   it('in mid-run is taken over by another worker of the same host (GU-1)', async () => {
     await startOrchestrator();
     const workers = await Promise.all([startHost(), startHost()]);
@@ -183,42 +142,13 @@ describe('a worker that ends or stalls', () => {
   });
 });
 
-describe('SIGKILL of the runner', () => {
-  const killRunner = (attemptId: string) => {
-    const runners = leadersOf(machine.home.file('runs', attemptId));
-    expect(runners).toHaveLength(1);
-    killThem(runners);
-  };
-
-  it('in mid-run leaves the provider alone; the worker sees it to its end (GU-1)', async () => {
-    await startOrchestrator();
-    await startHost();
-    const waiting = beginRun();
-    killRunner(await inMidRun());
-    expect(provider.living()).toHaveLength(1);
-    await expectOneRun(waiting);
-  });
-
-  it('and of the worker in mid-run leaves the provider alone; the next worker sees it to its end (GU-1)', async () => {
+describe('SIGKILL of runner and provider', () => {
+  it('is an interrupted owner: nothing starts again until someone asks for it (RC-4, DS4)', async () => {
     await startOrchestrator();
     const worker = await startHost();
     const waiting = beginRun();
     const attemptId = await inMidRun();
-    killRunner(attemptId);
-    const since = performance.now();
-    await end(worker);
-    await startHost();
-    await followedAgain(attemptId, { before: worker.pid, since, what: 'kill of runner and worker, restart included' });
-    await expectOneRun(waiting);
-  });
-
-  it('and of the provider is an interrupted owner: nothing starts again until someone asks for it (RC-4, DS4)', async () => {
-    await startOrchestrator();
-    const worker = await startHost();
-    const waiting = beginRun();
-    const attemptId = await inMidRun();
-    killRunner(attemptId);
-    killThem(provider.living());
+    killThem([...leadersOf(machine.home.file('runs', attemptId)), ...provider.living()]);
     const [thread] = provider.starts();
     expect(await waiting).toMatchObject({
       status: 1,
@@ -242,21 +172,6 @@ describe('SIGKILL of the runner', () => {
     ]);
     const { task } = await machine.perdure('task', 'show', taskId());
     expect(JSON.stringify(task?.['activities'])).toContain('"code":"no_executor"');
-  });
-});
-
-describe('SIGKILL of the server', () => {
-  it('in mid-run changes nothing: the provider goes on and the waiting caller gets its result (GU-1)', async () => {
-    await startOrchestrator();
-    await startHost();
-    const waiting = beginRun();
-    const attemptId = await inMidRun();
-    await server.kill();
-    const steps = provider.living();
-    await server.restart();
-    expect(provider.living()).toEqual(steps);
-    expect(machine.followerOf(attemptId)).toBeDefined();
-    await expectOneRun(waiting);
   });
 });
 

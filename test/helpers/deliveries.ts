@@ -4,11 +4,9 @@ import { attemptsQuery, type Dispatch } from '../../contract/run';
 import { whyQuery } from '../../contract/task';
 import { goodReport } from './fake-host';
 import { until } from './server-process';
-import type { Stage } from './stage';
+import { idOf, type Stage } from './stage';
 
 type Answer = object | Partial<RunReport>;
-
-export const idOf = ({ workflowId }: WorkflowHandle): string => workflowId.split('/').at(-1) ?? '';
 
 export const said = (report: object): Partial<RunReport> => {
   const text = JSON.stringify(report);

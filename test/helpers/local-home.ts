@@ -9,6 +9,7 @@ import { openSession, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
 import { temporalBinary } from './dev-server';
 import { startNode } from './process';
+import { root } from './root';
 
 const readySchema = z.object({
   success: z.literal(true),
@@ -21,7 +22,7 @@ const readySchema = z.object({
 });
 export type Ready = z.infer<typeof readySchema>;
 
-const perdure = join(__dirname, '..', '..', 'bin', 'perdure.js');
+const perdure = join(root, 'bin', 'perdure.js');
 
 /** A home of its own, and the `perdure` processes that were started on it. */
 export class LocalHome {
@@ -30,8 +31,8 @@ export class LocalHome {
 
   private constructor(readonly path: string) {}
 
-  static async make(): Promise<LocalHome> {
-    return new LocalHome(await mkdtemp(join(tmpdir(), 'perdure-home-')));
+  static async make(parent = tmpdir()): Promise<LocalHome> {
+    return new LocalHome(await mkdtemp(join(parent, 'perdure-home-')));
   }
 
   file(...names: string[]): string {

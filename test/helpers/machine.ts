@@ -1,6 +1,6 @@
 import { spawn, execFileSync, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -9,9 +9,10 @@ import { openSession, type Session } from '../../client/index';
 import { valueOf } from '../../client/outcome';
 import { LocalHome } from './local-home';
 import { killAllOf } from './outside-view';
+import { root } from './root';
 import { until } from './until';
 
-const perdure = join(__dirname, '..', '..', 'bin', 'perdure.js');
+const perdure = join(root, 'bin', 'perdure.js');
 
 const usageSchema = z.looseObject({ inputTokens: z.number(), outputTokens: z.number() });
 const attemptSchema = z.looseObject({
@@ -61,8 +62,13 @@ export class Machine {
     this.repository = home.file('repository');
   }
 
-  static async make(server: { readonly address: string }, env: NodeJS.ProcessEnv = {}): Promise<Machine> {
-    const machine = new Machine(await LocalHome.make(), { TEMPORAL_ADDRESS: server.address, ...env });
+  /** Makes one for a server; its home is in `parent`, else in a temporary folder. */
+  static async make(
+    server: { readonly address: string },
+    env: NodeJS.ProcessEnv = {},
+    parent?: string,
+  ): Promise<Machine> {
+    const machine = new Machine(await LocalHome.make(parent), { TEMPORAL_ADDRESS: server.address, ...env });
     mkdirSync(machine.repository);
     // A sweep would come at a moment of its own; who wants one says so.
     machine.sweepEvery(0);
@@ -165,6 +171,11 @@ export class Machine {
   /** Id of the first attempt that reaches this machine and is none of the known ones. */
   nextRun(known: string[] = []): Promise<string> {
     return until(() => this.runs().find((attemptId) => !known.includes(attemptId)));
+  }
+
+  /** Whether the runner of an attempt has noted whom it started. */
+  hasRunner(attemptId: string): boolean {
+    return existsSync(this.home.file('runs', attemptId, 'runner.json'));
   }
 
   /** Pid of the worker that follows an attempt now. */

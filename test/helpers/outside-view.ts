@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { ATTEMPT_MARK } from '../../contract/marks';
+import { ATTEMPT_MARK, RUNNER_MARK } from '../../contract/marks';
 
 /** A live process as anyone on the machine sees it. */
 export interface SeenProcess {
@@ -37,6 +37,12 @@ export function allProcesses(): SeenProcess[] {
 /** Processes that carry an attempt's mark. */
 export const markedWith = (attemptId: string): SeenProcess[] =>
   allProcesses().filter(({ environment }) => environment.includes(`\0${ATTEMPT_MARK}=${attemptId}\0`));
+
+/** Runners of a home, whatever became of their records. */
+export const runnersOf = (home: string): SeenProcess[] =>
+  allProcesses().filter(
+    ({ command, environment }) => environment.includes(`\0${RUNNER_MARK}=`) && command.includes(`${home}/runs/`),
+  );
 
 /** Session leaders whose command line names a path: the runner by its run directory, the provider by its program. */
 export const leadersOf = (path: string): SeenProcess[] =>

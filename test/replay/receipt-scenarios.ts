@@ -5,7 +5,7 @@ import type { Incident } from '../../contract/incident';
 import { ORCHESTRATOR_QUEUE, receiptWorkflowId, WORKFLOW } from '../../contract/names';
 import type { Carried } from '../../contract/run';
 import { beginThrough } from '../../workers/outbox';
-import { idOf } from '../helpers/caller';
+import { idOf } from '../helpers/stage';
 import { until } from '../helpers/dev-server';
 import type { Stage } from '../helpers/stage';
 import { answer, WebhookServer } from '../helpers/webhook-server';

@@ -1,8 +1,8 @@
 import { decideUpdate, stopUpdate } from '../../contract/run';
 import { addActivityUpdate, whyQuery } from '../../contract/task';
 import { checkpoint, done, verdict } from '../helpers/checkpoint';
-import { deliveriesOn, failed, idOf, said } from '../helpers/deliveries';
-import { codeOf, Stage } from '../helpers/stage';
+import { deliveriesOn, failed, said } from '../helpers/deliveries';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 import { until } from '../helpers/dev-server';
 
 describe('a supervised delivery that does not just go on', () => {

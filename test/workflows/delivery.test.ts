@@ -2,8 +2,8 @@ import { decideUpdate, reopenUpdate } from '../../contract/run';
 import { incidentsQuery } from '../../contract/incident';
 import { waitSettled } from '../../client/wait';
 import { checkpoint, done } from '../helpers/checkpoint';
-import { deliveriesOn, idOf, said } from '../helpers/deliveries';
-import { codeOf, Stage } from '../helpers/stage';
+import { deliveriesOn, said } from '../helpers/deliveries';
+import { codeOf, idOf, Stage } from '../helpers/stage';
 
 describe('a supervised delivery', () => {
   let stage: Stage;

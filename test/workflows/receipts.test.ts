@@ -6,7 +6,7 @@ import { ORCHESTRATOR_QUEUE, receiptWorkflowId, WORKFLOW } from '../../contract/
 import type { Delivery } from '../../contract/receipt-store';
 import { whyQuery } from '../../contract/task';
 import { beginThrough, startOutbox } from '../../workers/outbox';
-import { idOf } from '../helpers/caller';
+import { idOf } from '../helpers/stage';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { Stage } from '../helpers/stage';

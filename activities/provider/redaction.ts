@@ -1,0 +1,43 @@
+const REDACTED = '[redacted]';
+/** Shortest text that is taken for a secret, or for what a cut left of one. */
+const SHORTEST = 6;
+
+/**
+ * What looks like a secret, up to 20,000 characters. A provider chooses what these are tried on: no repetition may be
+ * tried again from each of its own characters, and none may be endless, because the engine remembers every step of it.
+ */
+const SHAPES: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,40}-----|$)/g, REDACTED],
+  [/\b(bearer|basic)\s{1,8}[\w.~+/=-]{6,20000}/gi, `$1 ${REDACTED}`],
+  [/\b(sk|rk|pk|ghp|gho|ghs|xox[a-z])[-_][\w-]{8,20000}/g, REDACTED],
+  [/\bgithub_pat_\w{8,20000}/g, REDACTED],
+  [/(?<![\w-])eyJ[\w-]{10,20000}\.[\w-]{10,20000}\.[\w-]{0,20000}/g, REDACTED],
+  [
+    /((?:token|secret|api[_-]?key|password|credential)[\w-]{0,40}["']?\s{0,8}[=:]\s{0,8}["']?)[^\s"',;&]{6,20000}/gi,
+    `$1${REDACTED}`,
+  ],
+  [/(\/\/)[^\s/]{1,1000}@/g, `$1${REDACTED}@`],
+];
+
+/** Takes secrets out of a text: the given values, what a cut left of them at its edges, and what looks like one. */
+export function redact(text: string, secrets: readonly string[]): string {
+  const values = valuesOf(secrets);
+  const known = values.reduce((rest, value) => rest.replaceAll(value, REDACTED), text);
+  const edged = values.reduce(withoutEdges, known);
+  return SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), edged);
+}
+
+/** Secrets and the lines of those that have several, as one line of an output is told; the longest first. */
+function valuesOf(secrets: readonly string[]): string[] {
+  const parts = secrets.flatMap((secret) => [secret, ...secret.split(/\r?\n/)]).map((part) => part.trim());
+  return [...new Set(parts)].filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
+}
+
+/** Takes out the beginning of a secret at the end of a text, and the end of one at its beginning. */
+function withoutEdges(text: string, value: string): string {
+  const lengths = Array.from({ length: value.length - SHORTEST }, (_, n) => value.length - 1 - n);
+  const tail = lengths.find((length) => text.endsWith(value.slice(0, length)));
+  const rest = tail === undefined ? text : `${text.slice(0, -tail)}${REDACTED}`;
+  const head = lengths.find((length) => rest.startsWith(value.slice(-length)));
+  return head === undefined ? rest : `${REDACTED}${rest.slice(head)}`;
+}
