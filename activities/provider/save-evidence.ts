@@ -4,9 +4,10 @@ import type { Snapshot } from '../../contract/incident';
 import type { TaskKey } from '../../contract/names';
 import { replaceFile } from './durable-file';
 import { OutputFollower } from './output-follower';
-import { plainText, redact } from './plain-text';
+import { plainText } from './plain-text';
 import type { ProviderDeps } from './provider-deps';
 import { codexHomeOf, secretValues } from './provider-environment';
+import { redact } from './redaction';
 import { readRequest, runPaths } from './run-directory';
 import { lastLines } from './last-lines';
 
