@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { FAILURES } from '../../contract/failures';
 import type { DeliveredReceipt, Delivery } from '../../contract/receipt-store';
 import { judgeAnswer } from './judge-answer';
-import { post, signatureOf, type WebhookAnswer } from './post';
+import { AnswerTimeoutError, post, signatureOf } from './post';
 import { isInState, isUndelivered, storedReceipt } from './receipt-state';
 import type { ReceiptRow, Store } from './store';
 
@@ -85,12 +85,10 @@ function bodyOf(row: ReceiptRow): DeliveredReceipt {
 }
 
 /** By its code alone: a message of the connection may name more of the URL than anyone should read. */
-function unanswered(error: unknown): WebhookAnswer {
+function unanswered(error: unknown): never {
+  if (error instanceof AnswerTimeoutError) throw undelivered('the webhook did not answer in time');
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-  const word = typeof code === 'string' ? code : String(name);
-  throw undelivered(
-    word === 'TimeoutError' ? 'the webhook did not answer in time' : `the webhook was not reached: ${word}`,
-  );
+  throw undelivered(`the webhook was not reached: ${typeof code === 'string' ? code : String(name)}`);
 }
 
 function unreadable(): never {

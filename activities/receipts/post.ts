@@ -14,6 +14,11 @@ export interface WebhookAnswer {
   readonly retryAfter: string | undefined;
 }
 
+/** A webhook that said nothing in time. */
+export class AnswerTimeoutError extends Error {
+  override readonly name = 'AnswerTimeoutError';
+}
+
 export interface Post {
   readonly url: URL;
   readonly body: string;
@@ -33,16 +38,16 @@ export const signatureOf = (secret: string, timestamp: string, body: string): st
 export function post({ url, body, headers, signal }: Post): Promise<WebhookAnswer> {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const timeout = AbortSignal.timeout(ANSWER_MS);
     const length = Buffer.byteLength(body);
     const sent = send(url, {
       method: 'POST',
       agent: false,
-      signal: bounded,
+      signal: AbortSignal.any([signal, timeout]),
       headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': length },
     });
     sent.on('error', (error) => {
-      reject(bounded.reason instanceof Error ? bounded.reason : error);
+      reject(timeout.aborted ? new AnswerTimeoutError() : error);
     });
     sent.on('response', (response) => {
       forgetBody(response);

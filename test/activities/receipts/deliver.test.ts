@@ -139,6 +139,7 @@ describe('the delivery of a receipt', () => {
     expect(await deliver('r1')).toMatchObject({ state: 'delivered', error: null });
     expect(await deliveries().giveUpReceipt({ receiptId: 'r1', error: 'too late' })).toMatchObject({
       state: 'delivered',
+      error: null,
     });
     expect(await receipts().resendReceipts({ tenantId: 'default', receiptIds: [] })).toMatchObject({ resent: 0 });
   });
@@ -178,6 +179,12 @@ describe('the delivery of a receipt', () => {
     ending.abort();
     await delivering;
     expect((await stored('r1'))?.state).toBe('queued');
+  });
+
+  it('waits for an answer no longer than 10 seconds', async () => {
+    await queue('r1');
+    webhook.play(hang);
+    await expect(deliver('r1')).rejects.toThrow('the webhook did not answer in time');
   });
 
   it('is over once the status is there, however long the body goes on', async () => {
