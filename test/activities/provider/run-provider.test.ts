@@ -1,5 +1,4 @@
-import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProvider } from '../../../activities/provider/run-provider';
 import { requestStop } from '../../../activities/provider/run-directory';
@@ -14,7 +13,6 @@ import {
   THREAD,
   type ProviderHost,
 } from '../../helpers/provider-host';
-import { context, prompt, storeRollout, usage } from '../../helpers/stored-rollout';
 import { until } from '../../helpers/until';
 
 const OTHER = '01a227c2-a5ee-7f82-b3d2-3c14cbcdf611';
@@ -156,102 +154,49 @@ describe('run of a provider', () => {
     expect(starts()).toBe(0);
   });
 
-  it('is found by the mark in the Codex home when its first word was never read, with its tokens (P05)', async () => {
-    const home = host.deps.env['CODEX_HOME'] ?? '';
-    const attemptId = randomUUID();
-    const order = host.order([{ kill: 'SIGKILL' }], { attemptId });
-    storeRollout(home, { threadId: OTHER, mark: randomUUID(), lines: [prompt(), usage(900, 90)] });
-    storeRollout(home, { threadId: THREAD, mark: attemptId, lines: [prompt(), usage(100, 10)] });
+  it('lets a silent tool run beyond the inactivity limit, and no silence without one (P105 A, B)', async () => {
+    const limits = { timeMs: 60_000, inactivityMs: 1_000, startMs: 60_000, outputBytes: 1_000_000 };
+    const tool = (type: string) => ({ event: { type, item: { id: 'item_1', type: 'command_execution' } } });
+    const silent = { sleep: 3_000 };
+    const open = host.order([thread(), tool('item.started'), silent, tool('item.completed'), done()], { limits });
+    const closed = host.order([thread(), tool('item.started'), tool('item.completed'), silent, done()], { limits });
+    const reports = await Promise.all([open, closed].map((order) => runProvider(host.deps, order)));
+    expect(reports.map(({ code }) => code)).toEqual([null, 'inactive']);
+  });
+
+  it('ends soon after a final error that nothing follows, with its words (P06)', async () => {
+    const limits = { timeMs: 60_000, inactivityMs: 10_000, startMs: 60_000, outputBytes: 1_000_000 };
+    const order = host.order([thread(), { event: { type: 'error', message: 'E-CANARY' } }, { sleep: 8_000 }], {
+      limits,
+    });
     const report = await runProvider(host.deps, order);
-    expect(report).toMatchObject({ code: 'killed_by_signal', threadId: THREAD, threadUsage: { inputTokens: 100 } });
-    expect(report.warnings.join()).toContain('found by the mark');
+    expect(report).toMatchObject({ code: 'inactive', threadId: THREAD });
+    expect(report.error).toContain('E-CANARY');
   });
 
-  it.each([
-    ['without its prompt', { lines: [] }, 'before it took the prompt'],
-    ['that is empty', {}, 'cannot be resumed'],
-  ])('takes no thread %s for one to go on in', async (_what, stored, warning) => {
-    const attemptId = randomUUID();
-    storeRollout(host.deps.env['CODEX_HOME'] ?? '', { threadId: THREAD, mark: attemptId, ...stored });
-    const report = await runProvider(host.deps, host.order([{ kill: 'SIGKILL' }], { attemptId }));
-    expect(report).toMatchObject({ code: 'killed_by_signal', threadId: null });
-    expect(report.warnings.join()).toContain(warning);
-  });
-
-  it('reports the total that the rollout has when that of the events is missing or smaller (CX-18)', async () => {
-    const home = host.deps.env['CODEX_HOME'] ?? '';
-    const path = storeRollout(home, { threadId: THREAD, lines: [prompt(), usage(150, 15)] });
-    const total = async (steps: Record<string, unknown>[]) =>
-      (await runProvider(host.deps, host.order(steps))).threadUsage?.inputTokens;
-    expect(await total([thread(), { exit: 1 }])).toBe(150);
-    expect(await total(goodRun())).toBe(150);
-    storeRollout(home, { threadId: THREAD, lines: [prompt(), usage(50, 5)] });
-    expect(await total(goodRun())).toBe(100);
-    rmSync(path);
-    mkdirSync(path);
-    const report = await runProvider(host.deps, host.order([thread(), { exit: 1 }]));
-    expect(report.threadUsage).toBeNull();
-    expect(report.warnings.join()).toContain('tokens of the run could not be read');
-  });
-
-  it('is refused when its thread would get a wider policy than it had, and both are named (CX-2, P28)', async () => {
-    const home = host.deps.env['CODEX_HOME'] ?? '';
-    const resume = (sandbox: 'read-only' | 'workspace-write') =>
-      host.order(goodRun(), { mode: 'resume', threadId: THREAD, policy: { sandbox, model: null } });
-    storeRollout(home, { threadId: THREAD, lines: [context({ sandbox: 'read-only', cwd: '/elsewhere' })] });
-    const refused = await runProvider(host.deps, resume('workspace-write'));
-    expect(refused).toMatchObject({ outcome: 'failed', code: 'policy_widened', spawns: 0, threadId: THREAD });
-    expect(refused.error).toMatch(/read-only.*workspace-write/);
+  it('is started once, with signs of life, while its workspace takes long to make; a stop works then (P89)', async () => {
+    const beats: RunHeartbeat[] = [];
+    let open: (() => void) | undefined;
+    const made = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const deps = {
+      ...host.deps,
+      workspaces: { ensure: () => made.then(() => host.workspace) },
+      context: () => quietContext({ heartbeat: (details) => beats.push(details) }),
+    };
+    const [order, stopped] = [host.order(goodRun()), host.order(goodRun())];
+    const runs = [1, 2, 3].map(() => runProvider(deps, order));
+    const stopping = runProvider(deps, stopped);
+    await until(() => beats.length > 3);
+    requestStop(host.paths(stopped), 'user');
     expect(starts()).toBe(0);
-    const kept = await runProvider(host.deps, resume('read-only'));
-    expect(kept).toMatchObject({ outcome: 'completed' });
-    expect(kept.warnings.join()).toContain(`last worked in /elsewhere, and goes on in ${host.workspace}`);
-    storeRollout(home, { threadId: THREAD, lines: [context({ approval: 'untrusted' })] });
-    expect((await runProvider(host.deps, resume('read-only'))).error).toMatch(/untrusted.*never/);
-  });
-
-  it('is refused when the recorded home of its thread is gone, and both homes are named (P27)', async () => {
-    const order = host.order(goodRun(), { mode: 'resume', threadId: THREAD, codexHome: '/gone/home' });
-    const report = await runProvider(host.deps, order);
-    expect(report).toMatchObject({ code: 'codex_home_missing', spawns: 0, codexHome: '/gone/home' });
-    expect(report.error).toContain('/gone/home');
-    expect(report.error).toContain(host.deps.env['CODEX_HOME']);
-  });
-
-  it('is not started while the account is at its limit, unless it is to be; a success ends that (P26)', async () => {
-    const message = 'usage_limit_reached {"resets_in_seconds":3600}';
-    const limited = await runProvider(
-      host.deps,
-      host.order([thread(), { event: { type: 'turn.failed', error: { message } } }, { exit: 1 }]),
+    open?.();
+    expect((await Promise.all(runs)).map(({ outcome, spawns }) => [outcome, spawns])).toEqual(
+      Array(3).fill(['completed', 1]),
     );
-    expect(limited).toMatchObject({ outcome: 'failed', code: 'usage_limit', spawns: 1 });
-    expect(Date.parse(limited.resetsAt ?? '')).toBe(Date.parse(limited.endedAt) + 3_600_000);
-    const held = await Promise.all(Array.from({ length: 5 }, () => runProvider(host.deps, host.order(goodRun()))));
-    for (const report of held) {
-      expect(report).toMatchObject({ code: 'usage_limit', spawns: 0, resetsAt: limited.resetsAt });
-    }
+    expect(await stopping).toMatchObject({ outcome: 'stopped', spawns: 0 });
     expect(starts()).toBe(1);
-    const forced = await runProvider(host.deps, host.order(goodRun(), { ignoresUsageLimit: true }));
-    expect(forced).toMatchObject({ outcome: 'completed', spawns: 1 });
-    expect(await runProvider(host.deps, host.order(goodRun()))).toMatchObject({ outcome: 'completed' });
-  });
-
-  it('is tried alone after the reset, the others follow once the model answered (P26)', async () => {
-    const message = 'usage_limit_reached {"resets_in_seconds":3600}';
-    await runProvider(
-      host.deps,
-      host.order([thread(), { event: { type: 'turn.failed', error: { message } } }, { exit: 1 }]),
-    );
-    const deps = { ...host.deps, now: () => Date.now() + 3_700_000 };
-    const probing = runProvider(
-      deps,
-      host.order([thread(), { sleep: 1_500 }, say('an answer'), { sleep: 1_500 }, done()]),
-    );
-    await until(() => starts() === 2);
-    const others = await Promise.all([1, 2, 3].map(() => runProvider(deps, host.order(goodRun()))));
-    expect(others.map(({ code, spawns }) => [code, spawns])).toEqual(Array(3).fill(['usage_limit', 0]));
-    await until(async () => (await runProvider(deps, host.order(goodRun()))).outcome === 'completed');
-    expect(await probing).toMatchObject({ outcome: 'completed' });
   });
 
   it('is stopped before it begins by a stop that came first (US-3)', async () => {

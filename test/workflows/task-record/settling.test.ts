@@ -1,4 +1,4 @@
-import type { Carried } from '../../../contract/run';
+import { carriedSchema, type Carried } from '../../../contract/run';
 import { settle } from '../../../workflows/task-record/settling';
 import { goodReport } from '../../helpers/fake-host';
 import { AT, carriedWith, dispatch, set, taken } from './steps';
@@ -18,6 +18,21 @@ describe('a run that has ended', () => {
     const ids = second.attempts.map(({ executionResultId }) => executionResultId);
     expect(ids).toEqual(second.attempts.map(({ attemptId }) => `result:${attemptId}`));
     expect(new Set(ids).size).toBe(2);
+  });
+
+  it('counts a thread total that fell as zero, and notes it (CX-18)', () => {
+    const total = (inputTokens: number) => ({ inputTokens, cachedInputTokens: 0, outputTokens: 10 });
+    const first = ended(running(), { ...FAILED, threadId: 't', threadUsage: total(700) });
+    const second = ended(taken(dispatch(first)).carried, { ...FAILED, threadId: 't', threadUsage: total(600) });
+    const attempt = second.attempts.at(-1);
+    expect(attempt?.usage).toEqual({ inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 });
+    expect(attempt?.warnings.join()).toContain("usage_regressed: the thread's total fell (inputTokens 700 to 600)");
+    expect(first.attempts.at(-1)?.warnings.join()).not.toContain('usage_regressed');
+  });
+
+  it('keeps its record in shape when the report names a reset time (P26)', () => {
+    const limited = ended(running(), { ...FAILED, code: 'usage_limit', resetsAt: AT });
+    expect(() => carriedSchema.parse(limited)).not.toThrow();
   });
 
   it('never completes its task (TS17)', () => {
