@@ -68,16 +68,18 @@ export async function findTasks(session: Session, filter: TaskFilter): Promise<O
   const { tenantId } = session.home;
   const { limit = LIMIT } = filter;
   const query = listQuery(tenantId, filter);
-  return call(session, async (client) => {
-    const tasks: ListedTask[] = [];
-    for await (const run of client.workflow.list({ query, pageSize: Math.min(limit + 1, 1_000) })) {
-      const key = parseTaskWorkflowId(run.workflowId);
-      if (key?.tenantId !== tenantId) continue;
-      if (tasks.length === limit) return { query, tasks, truncated: true as const };
-      tasks.push(listed(key.taskId, run));
-    }
-    return { query, tasks };
-  });
+  const { workflow } = await session.client();
+  const runs = workflow.list({ query, pageSize: Math.min(limit + 1, 1_000) })[Symbol.asyncIterator]();
+  const tasks: ListedTask[] = [];
+  for (;;) {
+    // Each page has a deadline of its own: a server may need a second or two for one.
+    const next = await call(session, () => runs.next());
+    if (next.done === true) return { query, tasks };
+    const key = parseTaskWorkflowId(next.value.workflowId);
+    if (key?.tenantId !== tenantId) continue;
+    if (tasks.length === limit) return { query, tasks, truncated: true as const };
+    tasks.push(listed(key.taskId, next.value));
+  }
 }
 
 /** The visibility query of a filter: only running phases, because closed ones stay visible for the retention time. */
