@@ -182,7 +182,7 @@ describe('run of a provider', () => {
     });
     const deps = {
       ...host.deps,
-      workspaces: { ensure: () => made.then(() => host.workspace) },
+      workspaces: { ensure: () => made.then(() => host.workspace), digestOf: () => Promise.resolve(null) },
       context: () => quietContext({ heartbeat: (details) => beats.push(details) }),
     };
     const [order, stopped] = [host.order(goodRun()), host.order(goodRun())];
