@@ -4,6 +4,7 @@ import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, type Stage } from '../helpers/stage';
+import { deliveries } from './delivery-scenarios';
 import { direct } from './direct-scenarios';
 import { lifecycle } from './lifecycle-scenarios';
 import { receipts } from './receipt-scenarios';
@@ -151,5 +152,6 @@ export const scenarios: readonly Scenario[] = [
   }),
   ...lifecycle,
   ...direct,
+  ...deliveries,
   ...receipts,
 ];
