@@ -9,9 +9,12 @@ export const SCRIPTED_KEY = { SCRIPTED_KEY: 'scripted-secret' };
 export interface SeenRequest {
   readonly threadId: string | null;
   readonly userMessages: string[];
+  /** Name of the schema that the last message was asked to follow. */
+  readonly schema: string | undefined;
 }
 
 const bodySchema = z.looseObject({
+  text: z.looseObject({ format: z.looseObject({ name: z.string() }).optional() }).optional(),
   input: z.array(
     z.looseObject({
       role: z.string().optional(),
@@ -36,7 +39,11 @@ export class ScriptedEndpoint {
   }
 
   get requests(): SeenRequest[] {
-    return this.endpoint.requests().map(({ threadId, body }) => ({ threadId, userMessages: userMessages(body) }));
+    return this.endpoint.requests().map(({ threadId, body }) => ({
+      threadId,
+      userMessages: userMessages(body),
+      schema: bodySchema.parse(body).text?.format?.name,
+    }));
   }
 
   /** Makes another directory a Codex home whose model is this endpoint. */
