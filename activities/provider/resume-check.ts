@@ -30,8 +30,9 @@ export async function checkResume(order: RunOrder, env: NodeJS.ProcessEnv, works
   const { threadId, codexHome, policy } = order;
   if (order.mode !== 'resume' || threadId === null) return [];
   const home = codexHomeOf(env, codexHome);
-  if (codexHome !== null && !isDirectory(home)) {
-    const own = codexHomeOf(env, null);
+  const own = codexHomeOf(env, null);
+  // What the host's own home lacks, Codex says itself.
+  if (home !== own && !isDirectory(home)) {
     throw new ResumeRefusedError(
       'codex_home_missing',
       `thread ${threadId} is in ${home}, which is gone; not in ${own}`,
