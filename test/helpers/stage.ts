@@ -14,6 +14,7 @@ import { DEFAULT_AGENT } from '../../contract/agent';
 import { hostQueue, ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { firstAttributes } from '../../client/create-task';
+import { grpcStatus, isTaskFailure } from '../../client/temporal-failure';
 import { payloadsOf } from '../../client/payloads';
 import type { Session } from '../../client/session';
 import {
@@ -210,9 +211,16 @@ export class Stage {
     return attempt;
   }
 
-  /** Dispatches, whatever comes of it. */
-  ask(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<DispatchAnswer> {
-    return handle.executeUpdate(dispatchUpdate, { args: [{ agentId: DEFAULT_AGENT, ...change }] });
+  /** Dispatches, whatever comes of it; one that fell between two phases has done nothing, and is sent again. */
+  async ask(handle: WorkflowHandle, change: Partial<Dispatch> = {}): Promise<DispatchAnswer> {
+    for (;;) {
+      try {
+        return await handle.executeUpdate(dispatchUpdate, { args: [{ agentId: DEFAULT_AGENT, ...change }] });
+      } catch (error) {
+        const status = grpcStatus(error);
+        if (status === undefined || !isTaskFailure(status)) throw error;
+      }
+    }
   }
 
   /** Dispatches a task whose run begins at once. */
