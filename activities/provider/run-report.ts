@@ -1,8 +1,8 @@
-import { open } from 'node:fs/promises';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { OBSERVATION_BYTES, type Observation } from '../../contract/run';
 import { cutUtf8 } from '../../contract/text';
 import { replaceFile } from './durable-file';
+import { fileTail } from './file-tail';
 import type { OutputFollower } from './output-follower';
 import { plainText, storable } from './plain-text';
 import { redact } from './redaction';
@@ -10,8 +10,6 @@ import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-
 import { storedThread } from './stored-thread';
 import { resetOf } from './usage-limit';
 import { identityProblem, judgeRun, type Verdict } from './verdict';
-
-const STDERR_TAIL = 64 * 1024;
 
 /** What is known about a run besides what it printed. */
 export interface RunFacts {
@@ -24,23 +22,6 @@ export interface RunFacts {
   readonly exit: ExitRecord | null;
   readonly startedAt: string | null;
   readonly warnings: string[];
-}
-
-/** Last bytes of a file as text; empty when there is none. */
-async function tailOf(path: string): Promise<string> {
-  try {
-    const file = await open(path, 'r');
-    try {
-      const { size } = await file.stat();
-      const length = Math.min(size, STDERR_TAIL);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
-      return buffer.toString('utf8', 0, bytesRead);
-    } finally {
-      await file.close();
-    }
-  } catch {
-    return '';
-  }
 }
 
 function observe(text: string, { paths, hostId, secrets }: RunFacts, attemptId: string): Observation {
@@ -83,7 +64,7 @@ function storedOf(order: RunOrder, { events }: OutputFollower, { codexHome, exit
 export async function reportRun(order: RunOrder, output: OutputFollower, facts: RunFacts): Promise<RunReport> {
   const { exit, paths } = facts;
   const { events } = output;
-  const stderr = await tailOf(paths.stderr);
+  const { text: stderr } = await fileTail(paths.stderr);
   const traces = {
     exit,
     stop: pendingStop(paths),

@@ -9,7 +9,7 @@ import type { ProviderDeps } from './provider-deps';
 import { codexHomeOf, secretValues } from './provider-environment';
 import { redact } from './redaction';
 import { readRequest, runPaths } from './run-directory';
-import { lastLines } from './last-lines';
+import { lastLines } from './file-tail';
 
 const run = promisify(execFile);
 

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { createHash, type Hash } from 'node:crypto';
-import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -57,8 +56,14 @@ async function* git(directory: string, ...args: string[]): AsyncGenerator<Buffer
     env: { PATH, HOME, LANG, GIT_OPTIONAL_LOCKS: '0' },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const closed = once(child, 'close') as Promise<[number | null]>;
+  const closed = new Promise<number | null>((resolve) => {
+    child
+      .once('error', () => {
+        resolve(null);
+      })
+      .once('close', resolve);
+  });
   for await (const chunk of child.stdout) yield chunk as Buffer;
-  const [code] = await closed;
+  const code = await closed;
   if (code !== 0) throw new Error(`git ${args[0] ?? ''} ended with exit code ${String(code)}`);
 }

@@ -231,7 +231,7 @@ describe('a run of the real Codex', () => {
   it('at the usage limit says until when, and no other one of the account is started before (P26)', async () => {
     const resets = Math.floor(Date.now() / 1_000) + 3 * 86_400;
     const body = JSON.stringify({ error: { type: 'usage_limit_reached', message: 'm', resets_at: resets } });
-    const limited = await run('T-26', [`@refuse 429 ${body}`]);
+    const limited = await run('T-26', [`@refuse 429 ${body}`], '--on-usage-limit', 'fail');
     expect(limited).toMatchObject({ code: 'usage_limit', retryable: true });
     const [name = ''] = readdirSync(machine.home.file('accounts'));
     const { until: noted } = JSON.parse(readFileSync(machine.home.file('accounts', name), 'utf8')) as { until: string };
@@ -240,10 +240,20 @@ describe('a run of the real Codex', () => {
     expect(late).toBeLessThanOrEqual(60_000);
     await end(worker);
     worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
-    const held = await run('T-26b', ['@say never']);
+    const held = await run('T-26b', ['@say never'], '--on-usage-limit', 'fail');
     expect(held).toMatchObject({ code: 'usage_limit' });
     expect(held.error).toContain(noted);
     expect((await machine.attempts('T-26b')).map(({ spawns }) => spawns)).toEqual([0]);
+    // Unless it is told otherwise it waits, also over a restart of the worker, until somebody stops it.
+    await machine.perdure('task', 'create', '--title', 'Waits', '--id', 'T-26c');
+    await machine.perdure('dispatch', 'T-26c');
+    const waits = async () => JSON.stringify(await machine.perdure('why', 'T-26c')).includes('"attention":"waiting"');
+    await until(waits);
+    await end(worker);
+    worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
+    expect(await waits()).toBe(true);
+    expect(await machine.perdure('stop', 'T-26c')).toMatchObject({ stopped: true, taskStatus: 'interrupted' });
+    expect((await machine.attempts('T-26c')).map(({ spawns }) => spawns)).toEqual([0, 0]);
   });
 });
 
