@@ -42,7 +42,9 @@ const begin = (id: string, ...options: string[]) =>
 /** Waits until the provider of the only attempt runs and a worker follows it. */
 async function inMidRun(): Promise<string> {
   const attemptId = await machine.nextRun();
-  await until(() => provider.living().length > 0 && machine.followerOf(attemptId) !== undefined);
+  await until(
+    () => provider.living().length > 0 && provider.starts().length > 0 && machine.followerOf(attemptId) !== undefined,
+  );
   return attemptId;
 }
 const show = async (id: string) => (await machine.perdure('direct', 'show', id))['direct'] as Record<string, unknown>;
