@@ -44,7 +44,8 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
       const settled = amendAttempt(carried, { settledAt: now() });
       return planned ? planNext(settled, { attemptId: followingAttempt(settled), at: now() }) : settled;
     });
-    if (record.carried.intent !== null) return goOn(record, 'dispatchTask');
+    // A reopening that came in meanwhile is the resting task's to make.
+    if (record.carried.intent?.kind === 'run') return goOn(record, 'dispatchTask');
     await tellProject(record);
     return goOn(record, 'task');
   });

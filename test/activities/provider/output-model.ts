@@ -65,6 +65,7 @@ function take(events: RunEvents, line: string): void {
   if (!isObject(event) || textAt(event, 'type') === undefined) events.unreadable += 1;
   else {
     events.events += 1;
+    events.fatalError = null;
     apply(events, event);
   }
 }
@@ -93,25 +94,34 @@ function apply(events: RunEvents, event: Json): void {
       break;
     case 'turn.completed':
       events.terminal = { kind: 'completed' };
+      events.openTools.clear();
       noteUsage(events, own(event, 'usage'));
       break;
     case 'turn.failed': {
       const error = own(event, 'error');
       events.terminal = { kind: 'failed', message: (isObject(error) ? textAt(error, 'message') : undefined) ?? null };
+      events.openTools.clear();
       break;
     }
     case 'error':
       events.errors += 1;
       if (message !== undefined) events.lastError = excerpt(message);
+      if (message !== undefined) events.fatalError = announcesTry(events.lastError ?? '') ? null : events.lastError;
       if (message !== undefined) noteNotice(events, message);
       break;
   }
 }
 
+/** A notice of another try counts the tries, or says so. */
+const announcesTry = (text: string): boolean =>
+  /\b\d+ ?\/ ?\d+\b/.test(text) ||
+  ['reconnect', 'retry', 'waiting for network'].some((word) => text.toLowerCase().includes(word));
+
 function applyItem(events: RunEvents, isStart: boolean, item: Json): void {
   const id = textAt(item, 'id');
   const type = textAt(item, 'type');
   if (id === undefined || type === undefined) return;
+  if (type !== 'error') events.hasAnswer = true;
   if (isStart) {
     if (!['agent_message', 'reasoning', 'error'].includes(type) && id.length <= 200) events.openTools.add(id);
     return;
@@ -120,6 +130,7 @@ function applyItem(events: RunEvents, isStart: boolean, item: Json): void {
   const message = textAt(item, 'message');
   if (type === 'agent_message') events.lastMessage = textAt(item, 'text') ?? events.lastMessage;
   if (type === 'error' && message !== undefined) noteNotice(events, message);
+  if (type === 'command_execution') events.commands += 1;
   const isFailed = type === 'command_execution' && textAt(item, 'status') === 'failed';
   if (isFailed && textAt(item, 'aggregated_output')?.startsWith('bwrap: ') === true) events.sandboxFailures += 1;
 }
