@@ -31,6 +31,7 @@ const ORDERS = 20;
 const KILL_EVERY_MS = 6_000;
 /** Accepted requests of each task that are sent once more when all is quiet; a record remembers a thousand. */
 const REPEATED = 100;
+const AT_ONCE = 9;
 
 describe('the chain of phases under any fire', () => {
   let directory: string;
@@ -140,7 +141,10 @@ describe('the chain of phases under any fire', () => {
       for (const { task, shots } of fires) {
         const before = await ledgerOf(task, shots);
         const accepted = shots.filter((shot) => shot.isAccepted).slice(-REPEATED);
-        await Promise.all(accepted.map((shot) => repeat(shot, complain)));
+        // A server takes ten updates of one workflow at once, and hardly gets on under more.
+        for (let first = 0; first < accepted.length; first += AT_ONCE) {
+          await Promise.all(accepted.slice(first, first + AT_ONCE).map((shot) => repeat(shot, complain)));
+        }
         const after = await ledgerOf(task, shots);
         console.info(summary(seed, after));
         expect({ seed, complaints, broken: broken(after) }).toEqual({ seed, complaints: [], broken: [] });
