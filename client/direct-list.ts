@@ -1,15 +1,9 @@
 import { DIRECT_STATUSES } from '../contract/direct';
 import type { Outcome } from '../contract/failures';
-import {
-  ORCHESTRATOR_QUEUE,
-  parseDirectWorkflowId,
-  SEARCH_ATTRIBUTE,
-  visibilityText,
-  WORKFLOW,
-} from '../contract/names';
+import { parseDirectWorkflowId, SEARCH_ATTRIBUTE, visibilityText, WORKFLOW } from '../contract/names';
 import { outcomeOf, refuse } from './outcome';
-import { pollersOf } from './pollers';
-import { call, type Session } from './session';
+import type { Session } from './session';
+import { markedStale, visibleRuns } from './visible-runs';
 
 export interface DirectFilter {
   readonly status?: string;
@@ -39,36 +33,28 @@ const LIMIT = 100;
 
 /** Lists this tenant's direct tasks, also those that have ended, for as long as the server keeps them. */
 export async function listDirect(session: Session, filter: DirectFilter = {}): Promise<Outcome<DirectList>> {
-  return outcomeOf(async () => {
-    const [found, workers] = await Promise.all([
-      find(session, filter),
-      pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow'),
-    ]);
-    return { ...found, ...(workers.length === 0 && { stale: true as const }) };
-  });
+  return outcomeOf(() => markedStale(session, find(session, filter)));
 }
 
 async function find(session: Session, filter: DirectFilter): Promise<Omit<DirectList, 'stale'>> {
   const { tenantId } = session.home;
   const { limit = LIMIT } = filter;
   const query = queryOf(tenantId, filter);
-  return call(session, async (client) => {
-    const tasks: ListedDirect[] = [];
-    for await (const run of client.workflow.list({ query, pageSize: Math.min(limit + 1, 1_000) })) {
-      const key = parseDirectWorkflowId(run.workflowId);
-      if (key?.tenantId !== tenantId) continue;
-      if (tasks.length === limit) return { query, tasks, truncated: true as const };
-      const title: unknown = run.memo?.['title'];
-      tasks.push({
-        id: key.taskId,
-        title: typeof title === 'string' ? title : '',
-        status: run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.status) ?? 'unknown',
-        host: run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.host) ?? null,
-        startedAt: run.startTime.toISOString(),
-      });
-    }
-    return { query, tasks };
-  });
+  const tasks: ListedDirect[] = [];
+  for await (const run of visibleRuns(session, { query, limit })) {
+    const key = parseDirectWorkflowId(run.workflowId);
+    if (key?.tenantId !== tenantId) continue;
+    if (tasks.length === limit) return { query, tasks, truncated: true as const };
+    const title: unknown = run.memo?.['title'];
+    tasks.push({
+      id: key.taskId,
+      title: typeof title === 'string' ? title : '',
+      status: run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.status) ?? 'unknown',
+      host: run.typedSearchAttributes.get(SEARCH_ATTRIBUTE.host) ?? null,
+      startedAt: run.startTime.toISOString(),
+    });
+  }
+  return { query, tasks };
 }
 
 function queryOf(tenantId: string, { status, host }: DirectFilter): string {

@@ -1,15 +1,10 @@
-import {
-  defaultPayloadConverter,
-  WorkflowNotFoundError,
-  type WorkflowExecutionDescription,
-  type WorkflowHandle,
-} from '@temporalio/client';
+import { WorkflowNotFoundError, type WorkflowExecutionDescription, type WorkflowHandle } from '@temporalio/client';
 import { z } from 'zod';
 import { directQuery, directTaskSchema, newDirectTaskSchema, type DirectTask } from '../contract/direct';
 import { directWorkflowId } from '../contract/names';
 import { newDirectTask } from '../contract/new-direct';
 import { refuse, toFailure } from './outcome';
-import { askWorker, isSilence } from './record';
+import { askWorker, isSilence, readInput } from './record';
 import { call, taskKey, type Session } from './session';
 
 /** A direct task as it is, or as it was last known when no worker answers. */
@@ -79,15 +74,7 @@ const inputSchema = z.union([
 
 /** What is known of an open task without a worker: what its run began with. */
 async function lastKnown(session: Session, run: WorkflowExecutionDescription): Promise<DirectTask> {
-  const { history } = await call(session, (client) =>
-    client.workflowService.getWorkflowExecutionHistory({
-      namespace: client.options.namespace,
-      execution: { workflowId: run.workflowId, runId: run.runId },
-      maximumPageSize: 1,
-    }),
-  );
-  const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
-  const input = inputSchema.safeParse(payload ? defaultPayloadConverter.fromPayload(payload) : undefined);
+  const input = inputSchema.safeParse(await readInput(session, run));
   if (!input.success) refuse('WORKER_SILENT', 'no worker answered, and the history holds no record that can be read');
   return 'status' in input.data ? input.data : newDirectTask(input.data);
 }

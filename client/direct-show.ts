@@ -1,10 +1,9 @@
-import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Outcome } from '../contract/failures';
 import { canStop, DIRECT_REGISTRY } from '../contract/stoppable';
 import { seeDirect, type ShownDirect } from './direct-record';
 import type { AttemptLog } from './logs';
 import { outcomeOf, refuse } from './outcome';
+import { findRunFiles } from './run-files';
 import type { Session } from './session';
 
 /** Shows a direct task, open or ended, and whether a stop would act on it (DT-32). */
@@ -25,10 +24,8 @@ export async function findDirectLog(session: Session, id: string): Promise<Outco
   return outcomeOf(async () => {
     const { handle } = (await seeDirect(session, id)).direct;
     if (handle === null) return refuse('INVALID_ARGUMENT', `direct task ${id} has not been invoked`);
-    const { attemptId, hostId } = handle;
-    const directory = join(session.home.path, 'runs', attemptId);
-    const isHere = hostId === session.home.hostId && (await stat(directory).then(() => true, () => false)); // prettier-ignore
-    if (!isHere) refuse('LOG_ELSEWHERE', `the log of direct task ${id} is not in this home (its host is ${hostId})`);
-    return { taskId: id, attemptId, directory, path: join(directory, 'stdout.jsonl') };
+    const files = await findRunFiles(session, handle);
+    if (files !== null) return { taskId: id, ...files };
+    return refuse('LOG_ELSEWHERE', `the log of direct task ${id} is not in this home (its host is ${handle.hostId})`);
   }, id);
 }

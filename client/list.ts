@@ -1,11 +1,11 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { ATTENTIONS } from '../contract/attention';
 import type { Outcome } from '../contract/failures';
-import { ORCHESTRATOR_QUEUE, parseTaskWorkflowId, SEARCH_ATTRIBUTE, visibilityText, WORKFLOW } from '../contract/names';
+import { parseTaskWorkflowId, SEARCH_ATTRIBUTE, visibilityText, WORKFLOW } from '../contract/names';
 import { taskStatus } from '../contract/task';
 import { outcomeOf, refuse } from './outcome';
-import { pollersOf } from './pollers';
-import { call, type Session } from './session';
+import type { Session } from './session';
+import { markedStale, visibleRuns } from './visible-runs';
 
 export interface TaskFilter {
   readonly status?: string;
@@ -49,13 +49,7 @@ const LIMIT = 100;
 
 /** Lists this tenant's open tasks, the newest phase first. */
 export async function listTasks(session: Session, filter: TaskFilter = {}): Promise<Outcome<TaskList>> {
-  return outcomeOf(async () => {
-    const [found, workers] = await Promise.all([
-      findTasks(session, filter),
-      pollersOf(session, ORCHESTRATOR_QUEUE, 'workflow'),
-    ]);
-    return { ...found, ...(workers.length === 0 && { stale: true as const }) };
-  });
+  return outcomeOf(() => markedStale(session, findTasks(session, filter)));
 }
 
 /** The visibility query of a filter, without asking anybody. */
@@ -68,18 +62,14 @@ export async function findTasks(session: Session, filter: TaskFilter): Promise<O
   const { tenantId } = session.home;
   const { limit = LIMIT } = filter;
   const query = listQuery(tenantId, filter);
-  const { workflow } = await session.client();
-  const runs = workflow.list({ query, pageSize: Math.min(limit + 1, 1_000) })[Symbol.asyncIterator]();
   const tasks: ListedTask[] = [];
-  for (;;) {
-    // Each page has a deadline of its own: a server may need a second or two for one.
-    const next = await call(session, () => runs.next());
-    if (next.done === true) return { query, tasks };
-    const key = parseTaskWorkflowId(next.value.workflowId);
+  for await (const run of visibleRuns(session, { query, limit })) {
+    const key = parseTaskWorkflowId(run.workflowId);
     if (key?.tenantId !== tenantId) continue;
     if (tasks.length === limit) return { query, tasks, truncated: true as const };
-    tasks.push(listed(key.taskId, next.value));
+    tasks.push(listed(key.taskId, run));
   }
+  return { query, tasks };
 }
 
 /** The visibility query of a filter: only running phases, because closed ones stay visible for the retention time. */

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, stat, type FileHandle } from 'node:fs/promises';
+import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
 import { errnoOf, outcomeOf, refuse } from './outcome';
 import { readRecord } from './record';
+import { findRunFiles, isThere } from './run-files';
 import type { Session } from './session';
 
 /** Where the log of an attempt is on this host. */
@@ -37,22 +38,14 @@ export async function findLog(session: Session, taskId: string, attemptId?: stri
         hint: 'See `perdure audit` for its attempts.',
       });
     }
-    const directory = join(session.home.path, 'runs', found.attemptId);
-    if (found.hostId !== session.home.hostId || !(await isThere(directory))) {
-      refuse(
-        'LOG_ELSEWHERE',
-        `the log of attempt ${found.attemptId} is not in this home (its host is ${found.hostId})`,
-      );
-    }
-    return { taskId, attemptId: found.attemptId, directory, path: join(directory, 'stdout.jsonl') };
+    const files = await findRunFiles(session, found);
+    if (files !== null) return { taskId, ...files };
+    return refuse(
+      'LOG_ELSEWHERE',
+      `the log of attempt ${found.attemptId} is not in this home (its host is ${found.hostId})`,
+    );
   }, taskId);
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 export interface ReadLogOptions {
   /** Goes on until the attempt has ended. */

@@ -1,9 +1,9 @@
-import { stat, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Attempt } from '../contract/run';
 import { errnoOf, refuse } from './outcome';
-import { isOpenHere } from './run-files';
+import { isOpenHere, isThere, runDirectory } from './run-files';
 import type { Session } from './session';
 
 const LOOK_MS = 200;
@@ -19,14 +19,14 @@ type LostRun = Pick<Attempt, 'attemptId' | 'hostId' | 'endedAt'>;
  */
 export async function stopLostRun(session: Session, attempt: LostRun | undefined): Promise<boolean> {
   if (attempt === undefined || !isOpenHere(session, attempt)) return false;
-  const directory = join(session.home.path, 'runs', attempt.attemptId);
+  const directory = runDirectory(session, attempt.attemptId);
   const exit = join(directory, 'exit.json');
-  if (!(await exists(join(directory, 'claim'))) || (await exists(exit))) return false;
+  if (!(await isThere(join(directory, 'claim'))) || (await isThere(exit))) return false;
   const stop = JSON.stringify({ reason: 'user', at: new Date().toISOString() });
   await writeFile(join(directory, 'stop'), stop, { flag: 'wx', mode: 0o600, flush: true }).catch(tolerateExisting);
   const until = Date.now() + PATIENCE_MS;
   while (Date.now() < until) {
-    if (await exists(exit)) return true;
+    if (await isThere(exit)) return true;
     await sleep(LOOK_MS);
   }
   return refuse('TASK_NOT_RUNNING', `the run ${attempt.attemptId} has no workflow any more and did not end in time`, {
@@ -34,12 +34,6 @@ export async function stopLostRun(session: Session, attempt: LostRun | undefined
     retryable: true,
   });
 }
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 function tolerateExisting(error: unknown): void {
   if (errnoOf(error) !== 'EEXIST') throw error;

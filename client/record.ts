@@ -105,17 +105,25 @@ const inputSchema = z.union([
     .transform(({ create, attemptId }) => ({ carried: newCarried(create), attemptId })),
 ]);
 
-/** The record that a run began with, from the run's first event: what is known without a worker. */
-export async function lastKnownRecord(session: Session, run: WorkflowExecutionDescription): Promise<TaskRecord> {
+/** What a run was started with, from its first event; needs no worker. */
+export async function readInput(
+  session: Session,
+  { workflowId, runId }: Pick<WorkflowExecutionDescription, 'workflowId' | 'runId'>,
+): Promise<unknown> {
   const { history } = await call(session, (client) =>
     client.workflowService.getWorkflowExecutionHistory({
       namespace: client.options.namespace,
-      execution: { workflowId: run.workflowId, runId: run.runId },
+      execution: { workflowId, runId },
       maximumPageSize: 1,
     }),
   );
-  const { input: stored } = history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
-  const input = inputSchema.safeParse(await firstValue(await session.client(), stored?.payloads));
+  const { input } = history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
+  return firstValue(await session.client(), input?.payloads);
+}
+
+/** The record that a run began with, from the run's first event: what is known without a worker. */
+export async function lastKnownRecord(session: Session, run: WorkflowExecutionDescription): Promise<TaskRecord> {
+  const input = inputSchema.safeParse(await readInput(session, run));
   if (!input.success) refuse('WORKER_SILENT', 'no worker answered, and the history holds no record that can be read');
   const { carried, attemptId } = input.data;
   const { task, attempts } = carried;

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Attempt } from '../contract/run';
@@ -14,9 +14,29 @@ const runnerSchema = z.looseObject({ startedAt: z.string() });
 export const isOpenHere = ({ home }: Session, { endedAt, hostId }: Pick<Attempt, 'endedAt' | 'hostId'>): boolean =>
   endedAt === null && hostId === home.hostId;
 
+/** Whether there is anything under a path. */
+export const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Where an attempt's files are in this home. */
+export const runDirectory = ({ home }: Session, attemptId: string): string => join(home.path, 'runs', attemptId);
+
+/** Directory of an attempt and the file of its provider's events; null when they are not in this home. */
+export async function findRunFiles(
+  session: Session,
+  { attemptId, hostId }: Pick<Attempt, 'attemptId' | 'hostId'>,
+): Promise<{ attemptId: string; directory: string; path: string } | null> {
+  const directory = runDirectory(session, attemptId);
+  if (hostId !== session.home.hostId || !(await isThere(directory))) return null;
+  return { attemptId, directory, path: join(directory, 'stdout.jsonl') };
+}
+
 /** Spawns of an open attempt, from the runner's own ledger. */
-export async function spawnsSoFar({ home }: Session, attemptId: string): Promise<number> {
-  const ledger = await readFile(join(home.path, 'runs', attemptId, 'spawns.jsonl'), 'utf8').catch(() => '');
+export async function spawnsSoFar(session: Session, attemptId: string): Promise<number> {
+  const ledger = await readFile(join(runDirectory(session, attemptId), 'spawns.jsonl'), 'utf8').catch(() => '');
   return ledger.split('\n').filter((line) => line !== '').length;
 }
 
@@ -41,9 +61,9 @@ interface RunFile<T> {
 }
 
 /** A file of a run directory of this home; null when it is not there or says something else. */
-async function readRunFile<T>({ home }: Session, attemptId: string, { name, schema }: RunFile<T>): Promise<T | null> {
+async function readRunFile<T>(session: Session, attemptId: string, { name, schema }: RunFile<T>): Promise<T | null> {
   try {
-    return schema.parse(JSON.parse(await readFile(join(home.path, 'runs', attemptId, name), 'utf8')));
+    return schema.parse(JSON.parse(await readFile(join(runDirectory(session, attemptId), name), 'utf8')));
   } catch {
     return null;
   }

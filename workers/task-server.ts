@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineUpdate } from '@temporalio/workflow';
 import type { SeenRun, TaskServer } from '../activities/tasks/task-server';
 import { outcomeOf } from '../client/outcome';
-import { firstValue } from '../client/payloads';
+import { readInput } from '../client/record';
 import { beginProject, projectStart } from '../client/project';
 import { sendUpdate } from '../client/send-update';
 import { ask, call, QUERY_MS, type Session } from '../client/session';
@@ -39,7 +39,7 @@ export function createTaskServer(session: Session): TaskServer {
         return runs;
       }),
     newest: async (workflowId) => seen(await call(session, (client) => handleOf(client, workflowId).describe())),
-    inputOf: (run) => inputOf(session, run),
+    inputOf: async (run) => z.looseObject({}).parse(await readInput(session, run)),
     restart: (closed, phase, input) => restart(session, closed, { phase, input }),
   };
 }
@@ -57,18 +57,6 @@ const seen = ({ workflowId, runId, type, status, closeTime, memo }: Listed): See
   status: status.name,
   closedAt: closeTime?.toISOString() ?? null,
 });
-
-async function inputOf(session: Session, { workflowId, runId }: SeenRun): Promise<object> {
-  const { history } = await call(session, (client) =>
-    client.workflowService.getWorkflowExecutionHistory({
-      namespace: client.options.namespace,
-      execution: { workflowId, runId },
-      maximumPageSize: 1,
-    }),
-  );
-  const { input } = history?.events?.[0]?.workflowExecutionStartedEventAttributes ?? {};
-  return z.looseObject({}).parse(await firstValue(await session.client(), input?.payloads));
-}
 
 async function restart(
   session: Session,
