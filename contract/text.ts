@@ -38,6 +38,12 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
+// eslint-disable-next-line no-control-regex -- control characters are what it takes out
+const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu;
+
+/** A text of several lines without control characters but line feeds and tabs, and without halves of surrogate pairs. */
+export const printable = (text: string, instead = ''): string => text.replaceAll(UNPRINTABLE, instead);
+
 /** Whether a text survives a round trip through JSON, UTF-8 and a database: no NUL, no lone surrogate. */
 function isStorable(text: string): boolean {
   return !text.includes('\u0000') && !LONE_SURROGATE.test(text);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { linkSync, renameSync, unlinkSync } from 'node:fs';
+import { linkSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunOrder, RunReport } from '../../contract/activities';
-import { createOnce, makePrivateDirectory, readGuarded, replaceFile } from './durable-file';
+import { createOnce, discard, makePrivateDirectory, readGuarded, replaceFile } from './durable-file';
 import { executorState } from './executor-state';
 import { readExit, runPaths } from './run-directory';
 
@@ -127,13 +127,5 @@ export class AccountLimit {
     if (readExit(paths).kind === 'found') return true;
     const isYoung = Math.abs(this.now() - Date.parse(at)) < BEGIN_MS;
     return !isYoung && executorState(paths, attemptId).kind === 'gone';
-  }
-}
-
-function discard(path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    // It is gone, or stays and is judged again by its content.
   }
 }

@@ -49,11 +49,12 @@ function writeTemporary(path: string, content: string, isDurable: boolean): stri
   return temporary;
 }
 
-function discard(path: string): void {
+/** Removes a file that nothing depends on; one that stays is judged again by its content. */
+export function discard(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, or the disk is broken: nothing depends on it.
+    // Gone already, or the disk is broken.
   }
 }
 

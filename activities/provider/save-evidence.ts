@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Snapshot } from '../../contract/incident';
 import type { TaskKey } from '../../contract/names';
+import { printable } from '../../contract/text';
+import { readingGit } from './reading-git';
 import { replaceFile } from './durable-file';
 import { OutputFollower } from './output-follower';
 import { plainText } from './plain-text';
@@ -60,25 +62,17 @@ async function wordsOf(stdout: string): Promise<{ lastMessage: string | null; op
 
 /** What git says differs from the last commit; nothing when it cannot tell. */
 async function changesIn(directory: string): Promise<{ names: string[]; diff: string }> {
-  const { PATH, HOME, LANG } = process.env;
-  const options = {
-    cwd: directory,
-    env: { PATH, HOME, LANG, GIT_OPTIONAL_LOCKS: '0' },
-    maxBuffer: DIFF_BYTES,
-    timeout: 20_000,
-  };
-  const git = (...args: string[]) =>
-    run('git', ['-c', 'core.fsmonitor=false', ...args], options).then(
+  const git = (...given: string[]) => {
+    const { args, options } = readingGit(directory, ...given);
+    return run('git', args, { ...options, maxBuffer: DIFF_BYTES, timeout: 20_000 }).then(
       ({ stdout }) => stdout,
       (error: unknown) => (error instanceof Error && 'stdout' in error ? String(error.stdout) : ''),
     );
+  };
   const names = (await git('status', '--porcelain')).split('\n').filter((line) => line !== '');
   return { names, diff: await git('diff', 'HEAD', '--no-ext-diff', '--no-textconv') };
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what it takes out
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu;
-
 /** Text of several lines that may be stored: without secrets and control characters, cut. */
 const clean = (text: string, secrets: readonly string[], characters: number): string =>
-  [...redact(text.slice(0, 2 * characters).replaceAll(CONTROL, ' '), secrets)].slice(0, characters).join('');
+  [...redact(printable(text.slice(0, 2 * characters), ' '), secrets)].slice(0, characters).join('');

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { readingGit } from '../provider/reading-git';
 
 /** Bytes of new files that are read; of the others their size and time of change stand for what they hold. */
 const READ_BYTES = 256 * 1024 * 1024;
@@ -50,12 +51,8 @@ async function feed(hash: Hash, directory: string, ...args: string[]): Promise<v
 
 /** Streams what git prints; throws when it fails. */
 async function* git(directory: string, ...args: string[]): AsyncGenerator<Buffer> {
-  const { PATH, HOME, LANG } = process.env;
-  const child = spawn('git', ['-c', 'core.fsmonitor=false', ...args], {
-    cwd: directory,
-    env: { PATH, HOME, LANG, GIT_OPTIONAL_LOCKS: '0' },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
+  const reading = readingGit(directory, ...args);
+  const child = spawn('git', reading.args, { ...reading.options, stdio: ['ignore', 'pipe', 'ignore'] });
   const closed = new Promise<number | null>((resolve) => {
     child
       .once('error', () => {

@@ -7,7 +7,7 @@ import {
   type CheckpointProblem,
   type ReviewVerdict,
 } from '../../contract/checkpoint';
-import { utf8Length } from '../../contract/text';
+import { printable, utf8Length } from '../../contract/text';
 
 /** A report that was read, or which check failed and where: never what the agent wrote (CK-8). */
 export type ReadReport<T> = { readonly report: T } | { readonly diagnostic: string };
@@ -114,12 +114,9 @@ function compare(report: Checkpoint, { taskId, session, criteria }: Expected): s
   return report.remainingWork.length > 0 ? problem('field_invalid', ['remainingWork']) : null;
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what it takes out
-const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]|\p{Surrogate}/gu;
-
 /** Takes control characters out of every text of a report, but line feeds and tabs (CK-3). */
 function cleaned(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll(CONTROL, '');
+  if (typeof value === 'string') return printable(value);
   if (Array.isArray(value)) return value.map(cleaned);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cleaned(each)]));
