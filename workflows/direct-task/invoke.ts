@@ -3,7 +3,7 @@ import type { RunOrder, RunReport } from '../../contract/activities';
 import { SANDBOX_OF, type DirectTask } from '../../contract/direct';
 import { directWorkflowId } from '../../contract/names';
 import { followHere } from '../dispatch-task/start-run';
-import { stopOnHost } from '../dispatch-task/stop';
+import { stopWhenAsked } from '../dispatch-task/stop';
 import { attemptIdFor } from '../task-record/attempt-id';
 import { now } from '../task-record/record';
 import { fnv1a } from '../task-record/requests';
@@ -20,7 +20,7 @@ export async function invoke(direct: DirectRecord): Promise<RunReport | null> {
   if (task.handle === null) throw new Error('a direct task was invoked without a handle');
   const over = { isOver: false };
   const run = followHere(orderOf(task, task.handle), task.hostId);
-  const stopping = stopWhenAsked(direct, task.handle, over);
+  const stopping = stopWhenAsked(() => direct.task.stop !== null, task.handle, over);
   stopAtDeadline(direct, over);
   const report = await Promise.race([run.report, condition(() => direct.isFull()).then(() => 'full' as const)]);
   over.isOver = true;
@@ -35,12 +35,6 @@ export async function invoke(direct: DirectRecord): Promise<RunReport | null> {
 
 interface Over {
   isOver: boolean;
-}
-
-/** Ends the run on its host as soon as a stop is accepted; retried until the host has answered. */
-async function stopWhenAsked(direct: DirectRecord, handle: Handle, over: Over): Promise<void> {
-  await condition(() => direct.task.stop !== null || over.isOver);
-  if (!over.isOver) await stopOnHost(handle);
 }
 
 /** Stops it at its deadline, which is an absolute time: neither a new run nor another worker moves it (DT-10, DT-13). */

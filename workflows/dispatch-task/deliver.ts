@@ -1,13 +1,13 @@
 import { condition } from '@temporalio/workflow';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { NO_RELATIONS } from '../../contract/relation';
-import type { Attempt, Carried } from '../../contract/run';
+import type { Attempt } from '../../contract/run';
 import { now, type TaskRecord } from '../task-record/record';
 import { limitsWithin } from '../task-record/delivery';
 import { currentAttempt } from '../task-record/attempt';
 import { workerMessage } from './message';
 import { startRun } from './start-run';
-import { stopOnHost } from './stop';
+import { stopWhenAsked } from './stop';
 import { unstartedReport } from './unstarted';
 
 /** Gets the current attempt executed and reported; null when this run of the phase is full and the next one adopts it. */
@@ -19,20 +19,16 @@ export async function deliver(record: TaskRecord): Promise<RunReport | null> {
   }
   if (!intent.isHandedOver && !(await waitForTurn(record, intent.notBefore))) return null;
   if (record.carried.stop !== null && !intent.isHandedOver) return unstartedReport('stopped', 'user_stopped', now());
-  const handedOver = (carried: Carried) => ({ ...carried, intent: { ...intent, isHandedOver: true, notBefore: null } });
-  if (intent.notBefore === null) record.conclude(handedOver);
-  else record.commit(handedOver);
+  record.commit((carried) => ({ ...carried, intent: { ...intent, isHandedOver: true, notBefore: null } }));
   const run = await startRun(orderOf(record, attempt), attempt);
-  const stopping = stopWhenAsked(record, attempt);
+  const over = { isOver: false };
+  const stopping = stopWhenAsked(() => record.carried.stop !== null, attempt, over);
   const report = await Promise.race([run.report, condition(() => record.isFull()).then(() => 'full' as const)]);
-  if (report !== 'full') {
-    await stopping.settled();
-    return report;
-  }
-  run.letGo();
-  const late = await run.report;
-  await stopping.settled();
-  return late;
+  if (report === 'full') run.letGo();
+  const last = report === 'full' ? await run.report : report;
+  over.isOver = true;
+  await stopping;
+  return last;
 }
 
 /** Waits until an attempt may begin, or is stopped; false when this run of the phase is full before that. */
@@ -58,19 +54,5 @@ function orderOf({ carried }: TaskRecord, attempt: Attempt): RunOrder {
     policy,
     limits: limitsWithin(limits, carried.delivery),
     ...(purpose !== undefined && { report: purpose === 'review' ? ('verdict' as const) : ('checkpoint' as const) }),
-  };
-}
-
-/** Ends the run on its host as soon as a stop is accepted. */
-function stopWhenAsked(record: TaskRecord, attempt: Attempt): { settled(): Promise<void> } {
-  const run = { isOver: false };
-  const stopping = condition(() => record.carried.stop !== null || run.isOver).then(async () => {
-    if (!run.isOver) await stopOnHost(attempt);
-  });
-  return {
-    settled: () => {
-      run.isOver = true;
-      return stopping;
-    },
   };
 }

@@ -22,8 +22,9 @@ const followingAttempt = (carried: Carried): string =>
 
 /**
  * A task being executed: one attempt, from the accepted dispatch to the settled result. It ends by going back to rest
- * with the result recorded, or as itself with the attempt that a delivery or a usage limit makes follow. It goes on as itself when its history grew long under a run: it lets go, carries the
- * attempt, and adopts it again. An operator's cancellation counts as a stop.
+ * with the result recorded, or as itself with the attempt that a delivery or a usage limit makes follow. It also goes
+ * on as itself when its history grew long under a run: it lets go, carries the attempt, and adopts it again. An
+ * operator's cancellation counts as a stop.
  */
 export async function dispatchTask(input: PhaseInput): Promise<never> {
   const record = openRecord('dispatchTask', input);

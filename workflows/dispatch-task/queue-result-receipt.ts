@@ -1,18 +1,8 @@
-import { ActivityFailure, ApplicationFailure, proxyActivities } from '@temporalio/workflow';
-import type { ReceiptActivities } from '../../contract/activities';
-import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import { oweReceipt, receiptOrderOf } from '../task-record/owed-receipts';
 import { now, type TaskRecord } from '../task-record/record';
 import { currentAttempt } from '../task-record/attempt';
+import { queueReceipt, receiptTrouble } from '../task-record/receipt-queue';
 import { addIncident, addReceipt } from '../task-record/settling';
-
-/** RQ-12: the same receipt id is tried for 15 minutes; it is idempotent. */
-const { queueReceipt } = proxyActivities<ReceiptActivities>({
-  taskQueue: ORCHESTRATOR_QUEUE,
-  startToCloseTimeout: '10 seconds',
-  scheduleToCloseTimeout: '15 minutes',
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
-});
 
 /**
  * Queues the receipt of the stored result. Storage that fails for 15 minutes is an incident: the result stays, and the
@@ -26,12 +16,9 @@ export async function queueResultReceipt(record: TaskRecord): Promise<void> {
     const receipt = await queueReceipt(order);
     record.conclude((carried) => addReceipt(carried, receipt));
   } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
-    const { cause } = error;
-    const type = cause instanceof ApplicationFailure ? cause.type : undefined;
+    const { type, evidence } = receiptTrouble(error);
     if (type === 'receipt_attempt_unknown') return;
     const code = type === 'receipt_conflict' ? type : 'receipt_storage_failed';
-    const evidence = [cause?.message ?? error.message];
     record.conclude((carried) => addIncident(carried, { code, at: now(), evidence }));
     if (code === 'receipt_storage_failed') record.conclude((carried) => oweReceipt(carried, order));
   }

@@ -1,4 +1,4 @@
-import { CancellationScope, proxyActivities } from '@temporalio/workflow';
+import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
 import type { ProviderActivities } from '../../contract/activities';
 import { hostQueue } from '../../contract/names';
 import type { Attempt } from '../../contract/run';
@@ -14,6 +14,16 @@ export async function stopOnHost({ attemptId, hostId }: Pick<Attempt, 'attemptId
     retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
   });
   await stopRun({ attemptId, reason: 'user' });
+}
+
+/** Ends an attempt on its host as soon as a stop is accepted, unless the run is over by then. */
+export async function stopWhenAsked(
+  isAsked: () => boolean,
+  attempt: Pick<Attempt, 'attemptId' | 'hostId'>,
+  run: { readonly isOver: boolean },
+): Promise<void> {
+  await condition(() => isAsked() || run.isOver);
+  if (!run.isOver) await stopOnHost(attempt);
 }
 
 /** Calls back when an operator cancels this workflow. */

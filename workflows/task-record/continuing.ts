@@ -6,7 +6,7 @@ import { bounded } from '../../contract/text';
 import { currentAttempt } from './attempt';
 import { budgetReason, spentOf } from './delivery';
 import { dispatchAgain, newAttempt } from './dispatching';
-import { addIncident, ENGINE, failRun, interruptStopped, waitsForLimit } from './settling';
+import { addIncident, completeRun, ENGINE, failRun, interruptStopped, waitsForLimit } from './settling';
 import { append, transit } from './transitions';
 import { asEarlier } from './window';
 
@@ -25,17 +25,20 @@ export interface Next {
  */
 export function planNext(carried: Carried, next: Next): Carried {
   const attempt = currentAttempt(carried);
-  const rest: Carried = { ...carried, intent: null, stop: null };
   const isOpen = carried.task.status === 'in_progress' && attempt?.outcome !== 'interrupted_owner';
-  if (attempt === undefined || !isOpen) return rest;
-  if (carried.stop !== null || attempt.outcome === 'stopped') return interruptStopped(rest, attempt, next.at);
+  if (attempt === undefined || !isOpen) return atRest(carried);
+  if (carried.stop !== null || attempt.outcome === 'stopped')
+    return interruptStopped(atRest(carried), attempt, next.at);
   const { delivery } = carried;
   if (attempt.outcome === 'failed') return afterFailure(carried, attempt, next);
-  if (delivery === null) return rest;
-  if (attempt.purpose === 'review') return afterReview(carried, delivery, next);
+  if (delivery === null) return atRest(carried);
+  if (attempt.purpose === 'review') return afterReview(carried, delivery, { attempt, next });
   if (attempt.code === 'checkpoint_rejected') return afterRejection(carried, delivery, next);
-  return afterCheckpoint(carried, delivery, next);
+  return afterCheckpoint(carried, delivery, { attempt, next });
 }
+
+/** What is planned to be done no more: the task rests. */
+const atRest = (carried: Carried): Carried => ({ ...carried, intent: null, stop: null });
 
 /** First pause before a failed attempt is followed by another one; it doubles. */
 const BACK_OFF_MS = 5_000;
@@ -47,7 +50,7 @@ function afterFailure(carried: Carried, attempt: Attempt, next: Next): Carried {
   const { delivery } = carried;
   if (waitsForLimit(attempt)) return again(carried, next, { mode: 'retry', notBefore: afterReset(attempt, next) });
   const mayGoOn = attempt.code !== null && FAILURES[attempt.code].retryable && attempt.code !== 'usage_limit';
-  if (delivery === null || !mayGoOn) return failRun({ ...carried, intent: null, stop: null }, attempt, next.at);
+  if (delivery === null || !mayGoOn) return failRun(atRest(carried), attempt, next.at);
   const fruitless = delivery.fruitless + 1;
   const pause = Math.min(BACK_OFF_MS * 2 ** (fruitless - 1), MAX_BACK_OFF_MS);
   const notBefore = new Date(Date.parse(next.at) + pause).toISOString();
@@ -69,13 +72,18 @@ function afterReset({ resetsAt }: Attempt, { attemptId, at }: Next): string {
 function afterRejection(carried: Carried, delivery: Delivery, next: Next): Carried {
   if (delivery.misses < MAX_MISSES) return unlessExhausted(carried, next, { mode: 'resume' });
   const evidence = [`${String(delivery.misses)} reports in a row were not accepted`, delivery.diagnostic ?? ''];
-  return addIncident({ ...carried, intent: null, stop: null }, { code: 'checkpoint_rejected', at: next.at, evidence });
+  return addIncident(atRest(carried), { code: 'checkpoint_rejected', at: next.at, evidence });
 }
 
-function afterCheckpoint(carried: Carried, delivery: Delivery, next: Next): Carried {
-  const attempt = currentAttempt(carried);
+/** An attempt that has ended, and what would follow it. */
+interface Ended {
+  readonly attempt: Attempt;
+  readonly next: Next;
+}
+
+function afterCheckpoint(carried: Carried, delivery: Delivery, { attempt, next }: Ended): Carried {
   const report = delivery.checkpoint?.report;
-  if (attempt === undefined || report === undefined) return carried;
+  if (report === undefined) return carried;
   const action = report.proposedAction;
   if (report.status === 'blocked')
     return ask(carried, { reason: 'blocked', question: report.question ?? report.summary }, next);
@@ -94,13 +102,20 @@ function afterCheckpoint(carried: Carried, delivery: Delivery, next: Next): Carr
     return unlessExhausted(refuted(carried, delivery, findings), next, { mode: 'resume' });
   }
   if (delivery.verify) return again(carried, next, { mode: 'resume', purpose: 'review' });
-  return complete(carried, report.summary, next);
+  return completeRun(
+    atRest(carried),
+    { attempt, result: report.summary, criteriaMet: carried.task.acceptance.length },
+    next.at,
+  );
 }
 
 /** A reviewer's word about work that has met its criteria (CK-25). */
-function afterReview(carried: Carried, delivery: Delivery, next: Next): Carried {
-  const { checkpoint: verdict } = currentAttempt(carried) ?? {};
-  if (verdict === 'confirmed') return complete(carried, delivery.checkpoint?.report.summary ?? 'confirmed', next);
+function afterReview(carried: Carried, delivery: Delivery, { attempt, next }: Ended): Carried {
+  const { checkpoint: verdict } = attempt;
+  if (verdict === 'confirmed') {
+    const result = delivery.checkpoint?.report.summary ?? 'confirmed';
+    return completeRun(atRest(carried), { attempt, result, criteriaMet: carried.task.acceptance.length }, next.at);
+  }
   if (verdict === 'refuted') {
     return unlessExhausted(refuted(carried, delivery, delivery.findings), next, { mode: 'resume' });
   }
@@ -117,23 +132,6 @@ const refuted = (carried: Carried, delivery: Delivery, findings: string[]): Carr
   delivery: { ...delivery, findings, fruitless: delivery.fruitless + 1 },
 });
 
-function complete(carried: Carried, summary: string, { at }: Next): Carried {
-  const { requireReview, acceptance } = carried.task;
-  const attempt = currentAttempt(carried);
-  const to = requireReview ? 'review' : 'completed';
-  return transit(
-    { ...carried, intent: null, stop: null },
-    {
-      to,
-      summary: `${to}, ${String(acceptance.length)} acceptance criteria met`,
-      detail: { type: 'completed', attemptId: attempt?.attemptId ?? '', criteriaMet: acceptance.length },
-      fields: { result: bounded(summary, 4_000) },
-      executionResultId: attempt?.executionResultId ?? undefined,
-    },
-    { at, actor: attempt?.actor ?? ENGINE },
-  );
-}
-
 /** What a person is asked, and the word for why. */
 interface Question {
   readonly reason: string;
@@ -145,8 +143,7 @@ function ask(carried: Carried, { reason, question }: Question, { at }: Next): Ca
   const executionResultId = currentAttempt(carried)?.executionResultId ?? undefined;
   const detail = { type: 'interrupted', reason };
   const summary = bounded(question, 1_000);
-  const rest: Carried = { ...carried, intent: null, stop: null };
-  return transit(rest, { to: 'interrupted', summary, detail, executionResultId }, { at, actor: ENGINE });
+  return transit(atRest(carried), { to: 'interrupted', summary, detail, executionResultId }, { at, actor: ENGINE });
 }
 
 interface Again {

@@ -29,33 +29,35 @@ export const openReview = ({ task }: Carried): string | undefined =>
 /** Answers a review or an open incident (RV7, RC-14, RC-15). */
 export function decide(carried: Carried, decision: Decision, at: string): Step<DecideAnswer> {
   const { task } = carried;
-  if (decision.actor.startsWith(RUN_ACTOR)) {
-    return failure('HUMAN_REQUIRED', `${decision.actor} is a run and cannot decide`, { taskId: task.id });
-  }
-  if (decision.decision === 'continue' || decision.decision === 'retry') {
-    return refuseGoOn(carried, decision) ?? goesOnAtRest(task.id);
-  }
-  const isReview = decision.decision === 'approve' || decision.decision === 'send_back';
+  const { actor, decision: word } = decision;
+  if (beginsAttempt(word)) return refuseGoOn(carried, decision) ?? goesOnAtRest(task.id);
+  const byRun = refuseRun(task, decision);
+  if (byRun !== null) return byRun;
+  const isReview = word === 'approve' || word === 'send_back';
   if (isReview && isDecided(carried, decision)) return { carried, answer: answerOf(task) };
   const refusal = isReview ? refuseReview(carried, decision) : refuseIncident(carried, decision);
   if (refusal !== null) return refusal;
   const open = openIncident(carried);
-  const closing = { at, actor: decision.actor, decision: decision.decision };
+  const closing = { at, actor, decision: word };
   const incidents = carried.incidents.flatMap((each) => (each === open ? closeIncidents([each], closing) : [each]));
   const decided = isReview ? carried : { ...carried, incidents };
-  const next = transit(decided, transitionOf(carried, { ...decision, decision: decision.decision }), {
-    at,
-    actor: decision.actor,
-  });
+  const next = transit(decided, transitionOf(carried, { ...decision, decision: word }), { at, actor });
   return { carried: next, answer: answerOf(next.task) };
 }
+
+/** Whether a decision lets the task go on, where the others end something. */
+export const beginsAttempt = (decision: Decision['decision']): decision is 'retry' | 'continue' =>
+  decision === 'retry' || decision === 'continue';
+
+/** A person decides, outside of any run (RV7). */
+const refuseRun = ({ id: taskId }: Carried['task'], { actor }: Decision): Failure | null =>
+  actor.startsWith(RUN_ACTOR) ? failure('HUMAN_REQUIRED', `${actor} is a run and cannot decide`, { taskId }) : null;
 
 /** Refuses what would begin another attempt: `retry` answers an incident, `continue` a delivery that rests. */
 export function refuseGoOn(carried: Carried, decision: Decision): Failure | null {
   const { task, delivery } = carried;
-  if (decision.actor.startsWith(RUN_ACTOR)) {
-    return failure('HUMAN_REQUIRED', `${decision.actor} is a run and cannot decide`, { taskId: task.id });
-  }
+  const byRun = refuseRun(task, decision);
+  if (byRun !== null) return byRun;
   const raised = delivery === null ? null : raise(delivery, decision.raise ?? {});
   const reason = raised === null ? null : budgetReason(raised, false);
   if (raised !== null && reason !== null) {

@@ -6,40 +6,44 @@ import { isProgress } from './delivery';
 import { readCheckpoint, readVerdict } from './read-checkpoint';
 
 /** Takes what an ended attempt reports of its work; a pending stop keeps it from being taken (US-7). */
-export function takeReport(carried: Carried, { at, workspace }: Ended): Carried {
+export function takeReport(carried: Carried, { at, workspace }: Omit<Ended, 'attempt'>): Carried {
   const { delivery, stop } = carried;
   const attempt = currentAttempt(carried);
   if (delivery === null || attempt?.outcome !== 'completed' || attempt.code !== null || stop !== null) return carried;
-  if (attempt.purpose === 'review') return takeVerdict(carried, delivery, { attempt, workspace });
-  const taken = takeCheckpoint(carried, delivery, { at, workspace });
-  return { ...taken, delivery: taken.delivery && { ...taken.delivery, workspace } };
+  const take = attempt.purpose === 'review' ? takeVerdict : takeCheckpoint;
+  return take(carried, delivery, { attempt, at, workspace });
 }
 
 interface Ended {
+  readonly attempt: Attempt;
   readonly at: string;
   /** What the workspace held at the end, as the host names it. */
   readonly workspace: string | null;
 }
 
-/** The whole last message, or nothing where it is longer than a report may be. */
-const messageOf = ({ observation }: Attempt): string | null =>
-  observation === null || observation.ref !== undefined ? null : observation.text;
+const messageOf = ({ observation }: Attempt): string | null => observation?.text ?? null;
 
-function takeCheckpoint(carried: Carried, delivery: Delivery, { at, workspace }: Ended): Carried {
+/** Longer than a report may be: the record holds only its beginning. */
+const isCut = ({ observation }: Attempt): boolean => observation?.ref !== undefined;
+
+function takeCheckpoint(carried: Carried, delivery: Delivery, { attempt, at, workspace }: Ended): Carried {
   const { task } = carried;
-  const attempt = currentAttempt(carried);
-  if (attempt === undefined) return carried;
-  const read =
-    attempt.observation?.ref === undefined
-      ? readCheckpoint(messageOf(attempt), {
-          taskId: task.id,
-          session: attempt.threadId,
-          criteria: task.acceptance.map((_, index) => criterionId(index)),
-        })
-      : { diagnostic: 'checkpoint_too_large' };
+  const read = isCut(attempt)
+    ? { diagnostic: 'checkpoint_too_large' }
+    : readCheckpoint(messageOf(attempt), {
+        taskId: task.id,
+        session: attempt.threadId,
+        criteria: task.acceptance.map((_, index) => criterionId(index)),
+      });
   if ('diagnostic' in read) {
     const { diagnostic } = read;
-    const missed = { ...delivery, diagnostic, misses: delivery.misses + 1, fruitless: delivery.fruitless + 1 };
+    const missed = {
+      ...delivery,
+      workspace,
+      diagnostic,
+      misses: delivery.misses + 1,
+      fruitless: delivery.fruitless + 1,
+    };
     const rejected = { checkpoint: diagnostic, code: 'checkpoint_rejected' as const, error: diagnostic };
     return amendAttempt({ ...carried, delivery: missed }, rejected);
   }
@@ -47,6 +51,7 @@ function takeCheckpoint(carried: Carried, delivery: Delivery, { at, workspace }:
   const isFruitful = isProgress(delivery, report, workspace);
   const accepted: Delivery = {
     ...delivery,
+    workspace,
     checkpoint: { attemptId: attempt.attemptId, at, report },
     diagnostic: null,
     findings: [],
@@ -56,15 +61,11 @@ function takeCheckpoint(carried: Carried, delivery: Delivery, { at, workspace }:
   return amendAttempt({ ...carried, delivery: accepted }, { checkpoint: report.status });
 }
 
-function takeVerdict(
-  carried: Carried,
-  delivery: Delivery,
-  { attempt, workspace }: { attempt: Attempt; workspace: string | null },
-): Carried {
+function takeVerdict(carried: Carried, delivery: Delivery, { attempt, workspace }: Ended): Carried {
   // The review counts only for what the reviewer saw (CK-19).
   const isSame = workspace === null || delivery.workspace === null || workspace === delivery.workspace;
   if (!isSame) return amendAttempt(carried, { checkpoint: 'workspace_changed' });
-  const read = readVerdict(messageOf(attempt), carried.task.id);
+  const read = readVerdict(isCut(attempt) ? null : messageOf(attempt), carried.task.id);
   if ('diagnostic' in read) {
     const { diagnostic } = read;
     return amendAttempt(carried, { checkpoint: diagnostic, code: 'checkpoint_rejected', error: diagnostic });

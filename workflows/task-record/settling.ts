@@ -144,26 +144,49 @@ export function failRun(carried: Carried, { attemptId, code, error, executionRes
   );
 }
 
+interface Completion {
+  readonly attempt: Attempt;
+  readonly result: string;
+  readonly criteriaMet: number;
+}
+
+/** Records that the work of a run is done, on behalf of whoever asked for it; a person may have to review it first. */
+export function completeRun(carried: Carried, { attempt, result, criteriaMet }: Completion, at: string): Carried {
+  const { attemptId, actor, executionResultId } = attempt;
+  const to = carried.task.requireReview ? 'review' : 'completed';
+  return transit(
+    carried,
+    {
+      to,
+      summary: `${to}, ${String(criteriaMet)} acceptance criteria met`,
+      detail: { type: 'completed', attemptId, criteriaMet },
+      fields: { result: bounded(result, 4_000) },
+      executionResultId: executionResultId ?? undefined,
+    },
+    { at, actor },
+  );
+}
+
 /** Records the outcome of a successful run by its acceptance criteria, as the caller that `run` is. */
 export function concludeByCriteria(carried: Carried, criteria: CriterionResult[], at: string): Carried {
   const judged = amendAttempt(carried, { criteria });
   const attempt = currentAttempt(judged);
   if (attempt === undefined || judged.task.status !== 'in_progress') return judged;
-  const executionResultId = attempt.executionResultId ?? undefined;
-  const stamp = { at, actor: attempt.actor };
   const unmet = criteria.filter(({ met }) => !met);
   if (unmet.length === 0) {
-    const fields = { result: bounded(attempt.observation?.text ?? '', 4_000).trim() || 'completed' };
-    const detail = { type: 'completed', attemptId: attempt.attemptId, criteriaMet: criteria.length };
-    const to = judged.task.requireReview ? 'review' : 'completed';
-    const summary = `${to}, ${String(criteria.length)} acceptance criteria met`;
-    return transit(judged, { to, summary, detail, fields, executionResultId }, stamp);
+    const result = bounded(attempt.observation?.text ?? '', 4_000).trim() || 'completed';
+    return completeRun(judged, { attempt, result, criteriaMet: criteria.length }, at);
   }
   const error = bounded(`not met: ${unmet.map(({ command }) => command).join('; ')}`, 1_000);
   const failed = amendAttempt(judged, { code: 'CRITERIA_NOT_MET', error });
   const detail = { type: 'failed', attemptId: attempt.attemptId, code: 'CRITERIA_NOT_MET' };
   const fields = { failureReason: `CRITERIA_NOT_MET: ${error}` };
-  return transit(failed, { to: 'failed', summary: 'acceptance not met', detail, fields, executionResultId }, stamp);
+  const executionResultId = attempt.executionResultId ?? undefined;
+  return transit(
+    failed,
+    { to: 'failed', summary: 'acceptance not met', detail, fields, executionResultId },
+    { at, actor: attempt.actor },
+  );
 }
 
 /** Incidents that a record keeps; each stays in the history of its phase (RC-11). */

@@ -1,8 +1,7 @@
 import { currentUpdateInfo, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { z } from 'zod';
 import { failure, type Failure } from '../../contract/failures';
 import { hasRelations, NO_RELATIONS, refuseDependencies } from '../../contract/relation';
-import type { Carried, DecideAnswer, decideSchema, DispatchAnswer } from '../../contract/run';
+import type { Carried, DecideAnswer, DispatchAnswer } from '../../contract/run';
 import { findHolder } from '../fail-orphan';
 import { attemptIdFor } from '../task-record/attempt-id';
 import {
@@ -17,7 +16,7 @@ import {
   type Dispatch,
   type ReopenRequest,
 } from '../task-record/dispatching';
-import { letGoOn, openIncident, refuseGoOn } from '../task-record/decisions';
+import { beginsAttempt, letGoOn, openIncident, refuseGoOn } from '../task-record/decisions';
 import { acceptReopen, refuseReopen } from '../task-record/reopening';
 import { plainDecisions, type PhaseRules } from '../task-record/handlers';
 import { now, type TaskRecord } from '../task-record/record';
@@ -28,8 +27,6 @@ import { failOrphaned, failRejected, notOrphaned } from '../task-record/settling
 import { isTerminal, refuseTransition } from '../task-record/transitions';
 import { converge, isOrphan } from './converge';
 import { enqueue } from './enqueue';
-
-type Decision = z.output<typeof decideSchema>;
 
 /** How a resting task takes a dispatch, a reopening and a judgement of its executor. */
 export function restingRules(record: TaskRecord): PhaseRules {
@@ -43,8 +40,18 @@ export function restingRules(record: TaskRecord): PhaseRules {
   const enqueueOnce = (dispatch: Dispatch): Promise<DispatchAnswer> =>
     (enqueuing ??= enqueue(record, dispatch).finally(() => (enqueuing = null)));
   const orphaned = () => isOrphan(record.carried) && managerOf(record.carried) === null;
-  const confirm = async (dispatch: Dispatch): Promise<void> => {
-    if (orphaned() && !isConverging) await once(() => confirmOwnerGone(record, dispatch));
+  const begin = async (dispatch: Dispatch, { prepare, refusalOf }: Beginning = {}): Promise<DispatchAnswer> => {
+    if (isForQueue(record.carried, dispatch)) {
+      if (prepare !== undefined) record.commit(prepare);
+      return enqueueOnce(dispatch);
+    }
+    const requestId = currentUpdateInfo()?.id;
+    const attemptId = attemptIdOf(dispatch);
+    if (orphaned() && !isConverging) {
+      const refusal = await once(() => convergeForDispatch(record, dispatch));
+      if (refusal !== null) refuse(refusalOf?.(refusal) ?? refusal);
+    }
+    return start(record, { dispatch, attemptId, requestId, prepare });
   };
   return {
     dispatch: {
@@ -53,18 +60,9 @@ export function restingRules(record: TaskRecord): PhaseRules {
         if (isConverging || intent !== null) return notDispatchable(task);
         return refuseDispatch({ version, task: orphaned() ? { ...task, status: 'failed' } : task }, dispatch);
       },
-      async accept(dispatch) {
-        if (isForQueue(record.carried, dispatch)) return enqueueOnce(dispatch);
-        const requestId = currentUpdateInfo()?.id;
-        const attemptId = attemptIdOf(dispatch);
-        if (orphaned() && !isConverging) {
-          const refusal = await once(() => convergeForDispatch(record, dispatch));
-          if (refusal !== null) refuse(refusal);
-        }
-        return start(record, { dispatch, attemptId, requestId });
-      },
+      accept: (dispatch) => begin(dispatch),
     },
-    decide: decideRule(record, { isBusy: () => isConverging, enqueueOnce, confirm }),
+    decide: decideRule(record, { isBusy: () => isConverging, begin }),
     reopen: {
       check: (reopen) => refuseReopen(record.carried, reopen),
       accept: (reopen) => acceptReopening(record, reopen),
@@ -79,41 +77,38 @@ export function restingRules(record: TaskRecord): PhaseRules {
   };
 }
 
-/** What a decision to go on has in common with a dispatch. */
+/** What a decision to go on adds to a dispatch. */
 interface Beginning {
+  /** What it changes of the record before the attempt begins. */
+  readonly prepare?: ((carried: Carried) => Carried) | undefined;
+  /** What it says where the executor is not proven gone. */
+  refusalOf?(refusal: Failure): Failure;
+}
+
+interface Going {
   isBusy(): boolean;
-  enqueueOnce(dispatch: Dispatch): Promise<DispatchAnswer>;
-  /** Refuses unless nothing executes the task. */
-  confirm(dispatch: Dispatch): Promise<void>;
+  begin(dispatch: Dispatch, how: Beginning): Promise<DispatchAnswer>;
 }
 
 /** How a resting task takes a decision: one that begins an attempt is a dispatch like the last one. */
-function decideRule(record: TaskRecord, { isBusy, enqueueOnce, confirm }: Beginning): PhaseRules['decide'] {
+function decideRule(record: TaskRecord, { isBusy, begin }: Going): PhaseRules['decide'] {
   const plain = plainDecisions(record);
-  const goOn = async (decision: Decision): Promise<DispatchAnswer> => {
-    const dispatch = dispatchAgain(record.carried, decision);
-    const prepare = (carried: Carried) => letGoOn(carried, decision, now());
-    if (isForQueue(record.carried, dispatch)) {
-      record.commit(prepare);
-      return enqueueOnce(dispatch);
-    }
-    const requestId = currentUpdateInfo()?.id;
-    const attemptId = attemptIdOf(dispatch);
-    await confirm(dispatch);
-    return start(record, { dispatch, attemptId, requestId, prepare });
-  };
   return {
     check(decision) {
-      if (!beginsAttempt(decision)) return plain.check(decision);
+      if (!beginsAttempt(decision.decision)) return plain.check(decision);
       const { task, intent } = record.carried;
       return isBusy() || intent !== null ? notDispatchable(task) : refuseGoOn(record.carried, decision);
     },
-    accept: async (decision) =>
-      beginsAttempt(decision) ? decided(record, await goOn(decision)) : plain.accept(decision),
+    async accept(decision) {
+      if (!beginsAttempt(decision.decision)) return plain.accept(decision);
+      const prepare = (carried: Carried) => letGoOn(carried, decision, now());
+      return decided(
+        record,
+        await begin(dispatchAgain(record.carried, decision), { prepare, refusalOf: ownerUnconfirmed }),
+      );
+    },
   };
 }
-
-const beginsAttempt = ({ decision }: Decision): boolean => decision === 'retry' || decision === 'continue';
 
 const decided = ({ carried }: TaskRecord, answer: DispatchAnswer): DecideAnswer => ({
   success: true,
@@ -123,12 +118,8 @@ const decided = ({ carried }: TaskRecord, answer: DispatchAnswer): DecideAnswer 
 });
 
 /** A retry needs proof that the last executor is gone (RC-14). */
-async function confirmOwnerGone(record: TaskRecord, dispatch: Dispatch): Promise<void> {
-  const refusal = await convergeForDispatch(record, dispatch);
-  if (refusal === null) return;
-  const { hint = '', taskId = '' } = refusal;
-  refuse(failure('owner_unconfirmed', `the executor of task ${taskId} is not proven gone`, { hint, taskId }));
-}
+const ownerUnconfirmed = ({ hint = '', taskId = '' }: Failure): Failure =>
+  failure('owner_unconfirmed', `the executor of task ${taskId} is not proven gone`, { hint, taskId });
 
 /**
  * The id of the attempt that a dispatch makes. It follows from the request, so that an operator's reset of the workflow
@@ -161,13 +152,11 @@ async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Pro
   };
 }
 
-interface Start {
+interface Start extends Pick<Beginning, 'prepare'> {
   readonly dispatch: Dispatch;
   readonly attemptId: string;
   /** Id of the update that asked for it. */
   readonly requestId: string | undefined;
-  /** What a decision changes of the record before the attempt begins. */
-  prepare?(carried: Carried): Carried;
 }
 
 async function start(record: TaskRecord, { dispatch, attemptId, requestId, prepare }: Start): Promise<DispatchAnswer> {
