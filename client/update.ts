@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
-import {
-  decideSchema,
-  decideUpdate,
-  reopenSchema,
-  reopenUpdate,
-  RUN_ACTOR,
-  type Decide,
-  type Reopen,
-} from '../contract/run';
+import { decideSchema, decideUpdate, type Decide } from '../contract/decision';
+import { reopenSchema, reopenUpdate, RUN_ACTOR, type Reopen } from '../contract/run';
 import {
   addActivityUpdate,
   noteSchema,

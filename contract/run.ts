@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import { z } from 'zod';
-import { deliverySchema, raiseSchema, superviseSchema } from './delivery';
+import { deliverySchema, superviseSchema } from './delivery';
 import { failureCode } from './failures';
 import { incidentSchema } from './incident';
 import { NO_RELATIONS, relationsSchema } from './relation';
@@ -175,22 +175,6 @@ export type Reopen = z.input<typeof reopenSchema>;
 /** How the actor of a request begins that a run sends: its attempt id follows. */
 export const RUN_ACTOR = 'run:';
 
-export const decideSchema = z.strictObject({
-  ...request,
-  /**
-   * `retry`, `accept`, `abandon` and `stop` answer an incident, `approve` and `send_back` a review, `continue` a delivery
-   * that paused or asked something.
-   */
-  decision: z.enum(['retry', 'accept', 'abandon', 'stop', 'approve', 'send_back', 'continue']),
-  incidentId: line(200).optional(),
-  /** The review that was looked at; a decision about an earlier one is refused. */
-  reviewId: line(200).optional(),
-  note: text(4_000).optional(),
-  /** What `continue` gives on top of what was used up. */
-  raise: raiseSchema.optional(),
-});
-export type Decide = z.input<typeof decideSchema>;
-
 /** What a remembered request was answered, so that repeating it changes nothing (GN10). */
 const requestEntrySchema = z.strictObject({ id: z.string(), digest: z.string(), answer: z.json() });
 
@@ -288,20 +272,11 @@ export interface WaitingDispatch {
   readonly waitsFor: string[];
 }
 
-/** A decision that was taken; with the attempt that it began, if it did. */
-export interface DecideAnswer {
-  readonly success: true;
-  readonly taskId: string;
-  readonly status: string;
-  readonly attemptId?: string;
-}
-
 export type DispatchAnswer = StartedDispatch | ManagedDispatch | WaitingDispatch;
 
 export const dispatchUpdate = defineUpdate<DispatchAnswer, [Dispatch]>('dispatch');
 export const stopUpdate = defineUpdate<{ success: true; taskId: string; stopping: boolean }, [Stop]>('stop');
 export const reopenUpdate = defineUpdate<{ success: true; taskId: string; attemptId?: string }, [Reopen]>('reopen');
-export const decideUpdate = defineUpdate<DecideAnswer, [Decide]>('decide');
 export const attemptsQuery = defineQuery<Attempt[]>('attempts');
 /** Everything that a phase holds; a chain that was ended from outside begins again from it. */
 export const carriedQuery = defineQuery<Carried>('carried');

@@ -41,7 +41,10 @@ describe('usage errors', () => {
     [['task', 'list', '--limit', 'many'], 'whole number'],
     [['task', 'list', '--status', 'review_required'], 'Allowed choices'],
     [['run', '--title', 'x', '--time-limit', '5'], 'duration'],
-    [['task', 'list', '--attention', 'bogus'], 'Allowed choices are none, running, stopping, waiting, recovery, budget, outcome'],
+    [
+      ['task', 'list', '--attention', 'bogus'],
+      'Allowed choices are none, running, stopping, waiting, recovery, budget, outcome',
+    ],
     [['run', '--title', 'x', '--time-limit', '8d'], 'between 1s and 7d'],
     [['dispatch', 'A', '--inactivity', '25h'], 'between 1s and 24h'],
     [['task', 'create', '--title', 'x', '--due', 'tomorrow'], 'like 2026-12-31T17:00:00Z'],

@@ -6,13 +6,14 @@ import { findCodex } from '../../activities/provider/codex-binary';
 import { findRollout } from '../../activities/provider/rollout-files';
 import { lastContext } from '../../activities/provider/rollout-tail';
 import { threadHolder } from '../../activities/provider/thread-lock';
-import { DevServer } from '../helpers/dev-server';
-import { Machine } from '../helpers/machine';
+import type { DevServer } from '../helpers/dev-server';
+import { closeCodexMachine, openCodexMachine, runScript } from '../helpers/codex-machine';
+import type { Machine } from '../helpers/machine';
 import { markedWith } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 import { replayAll } from '../helpers/replay';
 import { rolloutsIn } from '../helpers/rollouts';
-import { SCRIPTED_KEY, ScriptedEndpoint } from '../helpers/scripted-endpoint';
+import { SCRIPTED_KEY, type ScriptedEndpoint } from '../helpers/scripted-endpoint';
 import { until } from '../helpers/until';
 
 const codex = findCodex({ PATH: process.env['PATH'] });
@@ -24,22 +25,11 @@ let worker: ChildProcess;
 let codexHome: string;
 
 beforeAll(async () => {
-  server = await DevServer.start();
-  machine = await Machine.make(server, SCRIPTED_KEY);
-  codexHome = machine.home.file('codex-home');
-  endpoint = await ScriptedEndpoint.start(codexHome);
-  worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
+  ({ server, machine, endpoint, codexHome, worker } = await openCodexMachine());
 });
-afterAll(async () => {
-  await machine.dispose();
-  await endpoint.close();
-  await server.stop();
-});
+afterAll(() => closeCodexMachine({ server, machine, endpoint }));
 
-const run = (id: string, script: string[], ...options: string[]) =>
-  machine.begin(['run', '--title', `Task ${id}`, '--id', id, '--description', '-', ...options], {
-    stdin: script.join('\n'),
-  });
+const run = (id: string, script: string[], ...options: string[]) => runScript(machine, id, [script, ...options]);
 
 async function runAgain(id: string, script: string[], ...options: string[]) {
   await machine.perdure('task', 'note', id, script.join('\n'));

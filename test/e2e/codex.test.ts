@@ -1,13 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DevServer } from '../helpers/dev-server';
-import { Machine } from '../helpers/machine';
+import type { DevServer } from '../helpers/dev-server';
+import { closeCodexMachine, openCodexMachine, runScript } from '../helpers/codex-machine';
+import type { Machine } from '../helpers/machine';
 import { allProcesses, killThem, leadersOf, markedWith } from '../helpers/outside-view';
 import { end } from '../helpers/process';
 import { replayAll } from '../helpers/replay';
 import { rolloutsIn } from '../helpers/rollouts';
-import { SCRIPTED_KEY, ScriptedEndpoint } from '../helpers/scripted-endpoint';
+import type { ScriptedEndpoint } from '../helpers/scripted-endpoint';
 import { until } from '../helpers/until';
 
 let server: DevServer;
@@ -17,23 +18,11 @@ let worker: ChildProcess;
 let codexHome: string;
 
 beforeAll(async () => {
-  server = await DevServer.start();
-  machine = await Machine.make(server, SCRIPTED_KEY);
-  codexHome = machine.home.file('codex-home');
-  endpoint = await ScriptedEndpoint.start(codexHome);
-  worker = await machine.startWorker('all', { CODEX_HOME: codexHome });
+  ({ server, machine, endpoint, codexHome, worker } = await openCodexMachine());
 });
-afterAll(async () => {
-  await machine.dispose();
-  await endpoint.close();
-  await server.stop();
-});
+afterAll(() => closeCodexMachine({ server, machine, endpoint }));
 
-/** Creates a task with a script for the model and waits for its run. */
-const run = (id: string, script: string[], ...options: string[]) =>
-  machine.begin(['run', '--title', `Task ${id}`, '--id', id, '--description', '-', ...options], {
-    stdin: script.join('\n'),
-  });
+const run = (id: string, script: string[], ...options: string[]) => runScript(machine, id, [script, ...options]);
 
 /** Gives a task the script of its next run, as new input, and waits for that run. */
 async function runAgain(id: string, ...script: string[]) {

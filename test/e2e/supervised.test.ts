@@ -1,30 +1,18 @@
-import { DevServer } from '../helpers/dev-server';
 import { checkpoint, done } from '../helpers/checkpoint';
-import { Machine } from '../helpers/machine';
-import { SCRIPTED_KEY, ScriptedEndpoint } from '../helpers/scripted-endpoint';
+import { closeCodexMachine, openCodexMachine, type CodexMachine } from '../helpers/codex-machine';
 import { until } from '../helpers/until';
 
-let server: DevServer;
-let endpoint: ScriptedEndpoint;
-let machine: Machine;
-
+let opened: CodexMachine;
 beforeAll(async () => {
-  server = await DevServer.start();
-  machine = await Machine.make(server, SCRIPTED_KEY);
-  const codexHome = machine.home.file('codex-home');
-  endpoint = await ScriptedEndpoint.start(codexHome);
-  await machine.startWorker('all', { CODEX_HOME: codexHome });
+  opened = await openCodexMachine();
 });
-afterAll(async () => {
-  await machine.dispose();
-  await endpoint.close();
-  await server.stop();
-});
+afterAll(() => closeCodexMachine(opened));
 
 const say = (report: object) => `@say ${JSON.stringify(report)}`;
 
 describe('a supervised delivery with the real Codex', () => {
   it('asks for checkpoints by a schema, goes on with an answer in the same thread, and completes by proof (CK-1, CK-14, RV8)', async () => {
+    const { machine, endpoint } = opened;
     const question = checkpoint('S-1', { status: 'blocked', nextStep: null, question: 'Which word?' });
     const asked = await machine.begin(
       ['run', '--title', 'Ask first', '--id', 'S-1', '--description', '-', '--supervise', '--accept-file', 'word.txt'],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 
-const EVENTS = [
+/** Types of the events that mean something to us. */
+export const KNOWN_EVENTS = [
   'thread.started',
   'turn.started',
   'item.started',
@@ -8,9 +9,8 @@ const EVENTS = [
   'turn.completed',
   'turn.failed',
   'error',
-  'item.updated',
-  'constructor',
 ];
+const EVENTS = [...KNOWN_EVENTS, 'item.updated', 'constructor'];
 const ITEMS = ['agent_message', 'command_execution', 'mcp_tool_call', 'reasoning', 'error', 'file_change', 'todo_list'];
 
 const words = fc.oneof(

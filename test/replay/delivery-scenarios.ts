@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { decideUpdate, stopUpdate, type Decide } from '../../contract/run';
+import { decideUpdate, type Decide } from '../../contract/decision';
+import { stopUpdate } from '../../contract/run';
 import { whyQuery } from '../../contract/task';
 import { checkpoint, done, verdict } from '../helpers/checkpoint';
 import { deliveriesOn, failed, said } from '../helpers/deliveries';

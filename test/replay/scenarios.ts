@@ -1,5 +1,6 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { decideUpdate, reopenUpdate, stopUpdate } from '../../contract/run';
+import { decideUpdate } from '../../contract/decision';
+import { reopenUpdate, stopUpdate } from '../../contract/run';
 import { addActivityUpdate, setStatusUpdate, updateUpdate } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';

@@ -1,4 +1,5 @@
-import { decideUpdate, stopUpdate } from '../../contract/run';
+import { decideUpdate } from '../../contract/decision';
+import { stopUpdate } from '../../contract/run';
 import { addActivityUpdate, whyQuery } from '../../contract/task';
 import { checkpoint, done, verdict } from '../helpers/checkpoint';
 import { deliveriesOn, failed, said } from '../helpers/deliveries';

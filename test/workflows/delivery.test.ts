@@ -1,4 +1,5 @@
-import { decideUpdate, reopenUpdate } from '../../contract/run';
+import { decideUpdate } from '../../contract/decision';
+import { reopenUpdate } from '../../contract/run';
 import { incidentsQuery } from '../../contract/incident';
 import { waitSettled } from '../../client/wait';
 import { checkpoint, done } from '../helpers/checkpoint';

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { addActivityUpdate, setStatusUpdate, updateUpdate, whyQuery } from '../../contract/task';
-import { decideUpdate, reopenUpdate, stopUpdate } from '../../contract/run';
+import { decideUpdate } from '../../contract/decision';
+import { reopenUpdate, stopUpdate } from '../../contract/run';
 import { temporalBinary, until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, Stage } from '../helpers/stage';

@@ -10,7 +10,8 @@ import {
 } from '../../client/index';
 import { projectWorkflowId } from '../../contract/names';
 import { taskDispatchedSignal, type Project } from '../../contract/project';
-import { decideUpdate, reopenUpdate, workersUpgradedSignal } from '../../contract/run';
+import { decideUpdate } from '../../contract/decision';
+import { reopenUpdate, workersUpgradedSignal } from '../../contract/run';
 import { setStatusUpdate, updateUpdate, type NewTask } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';

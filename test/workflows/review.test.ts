@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { decideUpdate, type Decide } from '../../contract/run';
+import { decideUpdate, type Decide } from '../../contract/decision';
 import { addActivityUpdate, setStatusUpdate } from '../../contract/task';
 import { codeOf, Stage } from '../helpers/stage';
 

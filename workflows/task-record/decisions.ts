@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { failure, type Failure } from '../../contract/failures';
-import { RUN_ACTOR, type Carried, type DecideAnswer, type decideSchema } from '../../contract/run';
+import { type DecideAnswer, type decideSchema } from '../../contract/decision';
+import { RUN_ACTOR, type Carried } from '../../contract/run';
 import { boundedSummary } from './commands';
 import { closeIncidents } from './attempt';
 import { budgetReason, raise, spentOf } from './delivery';

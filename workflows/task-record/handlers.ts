@@ -1,5 +1,6 @@
 import { setHandler } from '@temporalio/workflow';
 import type { z } from 'zod';
+import { decideSchema, decideUpdate, type DecideAnswer } from '../../contract/decision';
 import { failure, type Failure } from '../../contract/failures';
 import { incidentsQuery } from '../../contract/incident';
 import { executorQuery, failOrphanSchema, failOrphanUpdate, type JudgedOrphan } from '../../contract/orphan';
@@ -33,7 +34,7 @@ interface Rule<I, A> {
 export interface PhaseRules {
   readonly dispatch: Rule<Dispatch, run.DispatchAnswer>;
   readonly reopen: Rule<ReopenRequest, { success: true; taskId: string; attemptId?: string }>;
-  readonly decide: Rule<z.output<typeof run.decideSchema>, run.DecideAnswer>;
+  readonly decide: Rule<z.output<typeof decideSchema>, DecideAnswer>;
   readonly failOrphan: Rule<z.output<typeof failOrphanSchema>, JudgedOrphan>;
 }
 
@@ -61,7 +62,7 @@ export function registerHandlers(record: TaskRecord, rules = busyRules(record)):
   update(record, task.updateUpdate, { schema: task.taskUpdateSchema, ...updateRule(record) });
   command(record, task.addActivityUpdate, { schema: task.noteSchema, perform: addActivity });
   command(record, task.setStatusUpdate, { schema: task.statusChangeSchema, perform: setStatus });
-  update(record, run.decideUpdate, { schema: run.decideSchema, ...rules.decide });
+  update(record, decideUpdate, { schema: decideSchema, ...rules.decide });
   command(record, run.stopUpdate, { schema: run.stopSchema, perform: requestStop });
   update(record, run.reopenUpdate, { schema: run.reopenSchema, ...rules.reopen });
   if (version === 1) update(record, run.dispatchUpdate, { schema: run.dispatchSchema, ...rules.dispatch });

@@ -1,7 +1,8 @@
 import { currentUpdateInfo, uuid4, workflowInfo } from '@temporalio/workflow';
 import { failure, type Failure } from '../../contract/failures';
 import { hasRelations, NO_RELATIONS, refuseDependencies } from '../../contract/relation';
-import type { Carried, DecideAnswer, DispatchAnswer } from '../../contract/run';
+import type { DecideAnswer } from '../../contract/decision';
+import type { Carried, DispatchAnswer } from '../../contract/run';
 import { findHolder } from '../fail-orphan';
 import { attemptIdFor } from '../task-record/attempt-id';
 import {

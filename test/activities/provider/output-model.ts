@@ -1,4 +1,5 @@
 import { noEvents, type RunEvents } from '../../../activities/provider/event-reducer';
+import { KNOWN_EVENTS } from '../../helpers/provider-bytes';
 
 /** What a whole output comes to, with no regard for memory: the simplest reading of it that there is. */
 export interface Reading {
@@ -8,15 +9,6 @@ export interface Reading {
   readonly resultAt: number;
 }
 
-const KNOWN = [
-  'thread.started',
-  'turn.started',
-  'item.started',
-  'item.completed',
-  'turn.completed',
-  'turn.failed',
-  'error',
-];
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 type Json = Record<string, unknown>;
@@ -60,7 +52,7 @@ function take(events: RunEvents, line: string): void {
   if (line.trim() === '') return;
   // An event of another type is known by its beginning and its end; it says nothing here, so nobody reads it.
   const [, type] = /^\{"type":"([^"\\]+)"[,}]/.exec(line) ?? [];
-  const isOther = type !== undefined && !KNOWN.includes(type) && line.trimEnd().endsWith('}');
+  const isOther = type !== undefined && !KNOWN_EVENTS.includes(type) && line.trimEnd().endsWith('}');
   const event = isOther ? { type } : parse(line);
   if (!isObject(event) || textAt(event, 'type') === undefined) events.unreadable += 1;
   else {

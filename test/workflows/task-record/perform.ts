@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { NO_RELATIONS, type Relations } from '../../../contract/relation';
-import { decideSchema, dispatchSchema, reopenSchema, stopSchema, type Carried } from '../../../contract/run';
+import { decideSchema } from '../../../contract/decision';
+import { dispatchSchema, reopenSchema, stopSchema, type Carried } from '../../../contract/run';
 import { noteSchema, statusChangeSchema, taskUpdateSchema } from '../../../contract/task';
 import { newCarried } from '../../../contract/new-task';
 import { attemptIdFor } from '../../../workflows/task-record/attempt-id';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { newCarried } from '../../../contract/new-task';
-import { decideSchema } from '../../../contract/run';
+import { decideSchema } from '../../../contract/decision';
 import { statusChangeSchema, taskStatus, taskUpdateSchema, type StatusChange } from '../../../contract/task';
 import { updateTask } from '../../../workflows/task-record/commands';
 import { decide } from '../../../workflows/task-record/decisions';

@@ -1,4 +1,5 @@
-import { decideSchema, type Carried, type Decide } from '../../../contract/run';
+import { decideSchema, type Decide } from '../../../contract/decision';
+import { type Carried } from '../../../contract/run';
 import { decide } from '../../../workflows/task-record/decisions';
 import { AT, carriedWith, set, taken } from './steps';
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { decideSchema, runOutcome, type RunOutcome } from '../../../contract/run';
+import { decideSchema } from '../../../contract/decision';
+import { runOutcome, type RunOutcome } from '../../../contract/run';
 import { taskStatus, type TaskStatus } from '../../../contract/task';
 
 const START = Date.parse('2026-01-02T03:04:05.000Z');
