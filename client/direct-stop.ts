@@ -16,13 +16,11 @@ import { stopLostRun } from './lost-run';
 import { outcomeOf, refuse, toFailure } from './outcome';
 import { isClosed } from './send-update';
 import { ask, type Session } from './session';
-import type { Notify } from './wait';
+import { confirmed, type Notify } from './wait';
 
 const ANSWER_MS = 20_000;
 const TRIES = 5;
 const PAUSE_MS = 100;
-/** How long a caller waits for the end that it asked for; the stop itself goes on until the host has answered. */
-const CONFIRM_MS = 90_000;
 
 export interface StoppedDirect {
   readonly taskId: string;
@@ -46,14 +44,9 @@ export async function stopDirect(
       if (!isClosed(error)) throw error;
       return stopClosed(session, id);
     }
-    const { direct } = await Promise.race([followDirect(session, id, notify), unconfirmed(id)]);
+    const { direct } = await confirmed(followDirect(session, id, notify), 'direct_stop_failed', { taskId: id });
     return { taskId: id, status: direct.status, changed: answer.changed || answer.status === 'stopping' };
   }, id);
-}
-
-async function unconfirmed(id: string): Promise<never> {
-  await sleep(CONFIRM_MS, undefined, { ref: false });
-  return refuse('direct_stop_failed', `the host has not confirmed yet that direct task ${id} ended`, { taskId: id });
 }
 
 /** One whose workflow is closed: it ended, or somebody ended the workflow and its run may live on this host. */

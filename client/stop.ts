@@ -8,7 +8,7 @@ import { withdrawTask } from './project';
 import { queryAttempts, queryTask } from './record';
 import { isClosed, sendUpdate } from './send-update';
 import type { Session } from './session';
-import { followAttempt, type Notify } from './wait';
+import { confirmed, followAttempt, type AttemptKey, type Notify } from './wait';
 
 export interface StoppedTask {
   readonly taskId: string;
@@ -44,7 +44,9 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
     const ended =
       running === undefined
         ? undefined
-        : (await followAttempt(session, { taskId, attemptId: running.attemptId }, notify)).attempt;
+        : await confirmed(endOf(session, { taskId, attemptId: running.attemptId }, notify), 'stop_unconfirmed', {
+            taskId,
+          });
     const status = await queryTask(session, taskId).then(
       (task) => task.status,
       () => undefined,
@@ -58,6 +60,9 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
     };
   }, taskId);
 }
+
+const endOf = async (session: Session, key: AttemptKey, notify: Notify) =>
+  (await followAttempt(session, key, notify)).attempt;
 
 /** Takes a task that only waits for its turn out of its project's queue. */
 async function leaveQueue(session: Session, task: Task): Promise<boolean> {

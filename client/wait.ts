@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowContinuedAsNewError, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
-import { failure, type Outcome } from '../contract/failures';
+import { failure, type FailureCode, type Outcome } from '../contract/failures';
 import { attemptOf, type Attempt, type SettledResult } from '../contract/run';
 import { outcomeOf, refuse, toFailure } from './outcome';
 import { describeTask, queryAttempts, queryTask } from './record';
@@ -44,6 +44,19 @@ export async function followAttempt(session: Session, key: AttemptKey, notify: N
     }
     await patiently(() => untilClosed(session, key.taskId, seen.runId), notify);
   }
+}
+
+/** How long a caller waits for the end that a stop asked for; the stop itself goes on until the host has answered. */
+const CONFIRM_MS = 90_000;
+
+/** Waits for the end that a stop asked for; throws `code` when it is not confirmed in time. */
+export async function confirmed<T>(ended: Promise<T>, code: FailureCode, { taskId }: { taskId: string }): Promise<T> {
+  const late = sleep(CONFIRM_MS, undefined, { ref: false }).then(() =>
+    refuse(code, `the stop of ${taskId} is stored, and its host has not confirmed yet that nothing of it runs`, {
+      taskId,
+    }),
+  );
+  return Promise.race([ended, late]);
 }
 
 /** Looks for an attempt in the newest run: it appears after a reopening. */

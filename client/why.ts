@@ -1,7 +1,7 @@
 import { defaultPayloadConverter, type WorkflowExecutionDescription } from '@temporalio/client';
 import { z } from 'zod';
 import type { Outcome } from '../contract/failures';
-import { SEARCH_ATTRIBUTE } from '../contract/names';
+import { SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/names';
 import { projectOf } from '../contract/project';
 import { executorOf, whyQuery, type Task, type Why } from '../contract/task';
 import { outcomeOf } from './outcome';
@@ -151,7 +151,7 @@ export const isOpen = ({ status }: WorkflowExecutionDescription): boolean =>
 /** What can be said of a task whose workflow was ended: the record is from before, and its agent may still work. */
 function closed<T extends Why>(why: T, run: WorkflowExecutionDescription): T {
   const how = `${run.status.name.toLowerCase()} at ${run.closeTime?.toISOString() ?? 'an unknown time'}`;
-  const wasRunning = why.attention === 'running' || why.attention === 'stopping';
+  const wasRunning = ['running', 'stopping'].includes(why.attention) || why.phase === WORKFLOW.dispatchTask;
   return {
     ...why,
     sentence: `The workflow of the task was ${how}; what follows is from before.`,

@@ -51,6 +51,7 @@ export const FAILURES = {
   invalid_criteria: kind(false, 'Give the task acceptance criteria (--accept), or ask for a review with --verify.'),
   budget_fixed: kind(false, 'A delivery keeps its budget; give it more with `perdure decide ID --continue`.'),
   budget_exhausted: kind(false, 'Give it more with `perdure decide ID --continue --tokens N` (or --time, --attempts).'),
+  stop_unconfirmed: kind(true, 'It goes on being tried; see that a worker runs on the host of the attempt.'),
   owner_unconfirmed: kind(true, 'Its executor may be alive; look again when its host answers.'),
   CHECK_FAILED: kind(true, 'Follow the hint of each failed check, then run `perdure doctor` again.'),
   INTERNAL: kind(false, 'This is a defect of Perdure: run it again with PERDURE_DEBUG=1 and report what it prints.'),

@@ -179,8 +179,8 @@ export const RUN_ACTOR = 'run:';
 const requestEntrySchema = z.strictObject({ id: z.string(), digest: z.string(), answer: z.json() });
 
 /** Versions of the rules of a chain; a worker that does not know one leaves the run to newer workers. */
-export const rulesVersion = z.union([z.literal(1), z.literal(2), z.literal(3)]);
-export const RULES = 3;
+export const rulesVersion = z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4)]);
+export const RULES = 4;
 
 /** Everything that a phase hands to the next one: the task, its attempts and what is still to be done. */
 export const carriedSchema = z.strictObject({
@@ -188,6 +188,7 @@ export const carriedSchema = z.strictObject({
    * The rules that the run plays by: those of the code that wrote its input, so that it replays alike on newer code.
    * 2: project queues, children cancelled with their parent, notes kept until a run was given them.
    * 3: what is left of a lost attempt is saved with its incident.
+   * 4: a stop that its host does not confirm in time is an incident.
    */
   version: rulesVersion,
   task: taskSchema,

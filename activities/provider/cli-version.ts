@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** What the name of a platform's package adds to the version of the binary in it. */
@@ -9,11 +9,20 @@ const PLATFORM = /-(?:linux|darwin|win32)-\w+$/;
  * never started for this: every start of a provider is an attempt's, and is counted.
  */
 export function cliVersion(binary: string): string | null {
-  for (let directory = dirname(binary); directory !== dirname(directory); directory = dirname(directory)) {
+  for (let directory = dirname(target(binary)); directory !== dirname(directory); directory = dirname(directory)) {
     const version = versionIn(join(directory, 'package.json'));
     if (version !== null) return version;
   }
   return null;
+}
+
+/** What a link names in the end. */
+function target(binary: string): string {
+  try {
+    return realpathSync(binary);
+  } catch {
+    return binary;
+  }
 }
 
 function versionIn(file: string): string | null {

@@ -24,7 +24,11 @@ export interface RolloutFile {
 
 const metaSchema = z.looseObject({
   type: z.literal('session_meta'),
-  payload: z.looseObject({ id: z.string(), thread_source: z.string().nullish() }),
+  payload: z.looseObject({
+    id: z.string(),
+    thread_source: z.string().nullish(),
+    cli_version: z.string().nullish(),
+  }),
 });
 
 /** What the rollouts of a Codex home say of the thread that was begun with a mark. */
@@ -102,10 +106,18 @@ function isBefore(folder: string, since: number): boolean {
   return end < since;
 }
 
-async function markOf(path: string): Promise<string | null> {
+const markOf = async (path: string): Promise<string | null> => (await metaOf(path))?.thread_source ?? null;
+
+/** Version of the CLI that began the thread of a rollout, as `codex --version` prints it; null when it does not say. */
+export async function beginnerOf(path: string): Promise<string | null> {
+  const version = (await metaOf(path))?.cli_version;
+  return version ? `codex-cli ${version}` : null;
+}
+
+async function metaOf(path: string): Promise<z.infer<typeof metaSchema>['payload'] | null> {
   const line = await withFile(path, (file) => readUntil(file, FIRST_LINE, '\n'));
   try {
-    return metaSchema.parse(JSON.parse(line ?? '')).payload.thread_source ?? null;
+    return metaSchema.parse(JSON.parse(line ?? '')).payload;
   } catch {
     return null;
   }

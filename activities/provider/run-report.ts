@@ -88,7 +88,7 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
     threadId: stored?.threadId ?? order.threadId,
     codexHome: facts.codexHome,
     workspacePath: facts.workspacePath,
-    cliVersion: facts.cliVersion,
+    cliVersion: facts.cliVersion ?? stored?.cliVersion ?? null,
     observation: isOurs && events.lastMessage !== null ? observe(events.lastMessage, facts, order.attemptId) : null,
     threadUsage: stored?.usage ?? null,
     exit:

@@ -1,12 +1,14 @@
 import type { RunOrder } from '../../contract/activities';
 import type { Usage } from '../../contract/run';
-import { findMarkedThread, findRollout } from './rollout-files';
+import { beginnerOf, findMarkedThread, findRollout } from './rollout-files';
 import { lastUsage } from './rollout-tail';
 
 /** What Codex itself stored of a run's thread, and what is worth a note. */
 export interface StoredThread {
   readonly threadId: string | null;
   readonly usage: Usage | null;
+  /** Version of the CLI, where the run began the thread. */
+  readonly cliVersion: string | null;
   readonly notes: string[];
 }
 
@@ -25,17 +27,19 @@ const tokens = (usage: Usage | null): number => (usage === null ? -1 : usage.inp
 /** Makes up, by the rollouts of the Codex home, for what a run's events did not get to say: its thread and its usage. */
 export async function storedThread(order: RunOrder, run: Run): Promise<StoredThread> {
   const found = run.threadId === null ? await threadByMark(order, run) : { threadId: run.threadId, notes: [] };
-  if (found.threadId === null) return { ...found, usage: run.usage };
+  const unstored = { ...found, usage: run.usage, cliVersion: null };
+  if (found.threadId === null) return unstored;
   const rollout = await findRollout(run.codexHome, found.threadId);
-  if (rollout === null) return { ...found, usage: run.usage };
+  if (rollout === null) return unstored;
+  const cliVersion = order.mode === 'start' ? await beginnerOf(rollout.path) : null;
   const stored = await lastUsage(rollout.path);
   if (stored.kind === 'unreadable') {
     const note = run.usage === null ? [`the tokens of the run could not be read: ${stored.why}`] : [];
-    return { ...found, usage: run.usage, notes: [...found.notes, ...note] };
+    return { ...unstored, cliVersion, notes: [...found.notes, ...note] };
   }
   // Totals only grow. That of the events misses an answer that a kill cut off, and that of a torn rollout its last one.
   const usage = stored.kind === 'found' && tokens(stored.value) >= tokens(run.usage) ? stored.value : run.usage;
-  return { ...found, usage };
+  return { ...found, usage, cliVersion };
 }
 
 async function threadByMark({ attemptId, mode }: RunOrder, { codexHome, since }: Run) {

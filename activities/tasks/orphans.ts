@@ -15,7 +15,9 @@ import { isNotFound, neverBegun, type SeenRun, type TaskServer } from './task-se
 
 const PHASES = `WorkflowType IN ('${WORKFLOW.task}', '${WORKFLOW.dispatchTask}', '${WORKFLOW.reopenTask}')`;
 const { status, attention, tenant, thread } = SEARCH_ATTRIBUTE;
-const RUNS = `${attention.name} IN ('running', 'stopping', 'waiting')`;
+const RUNS =
+  `(${attention.name} IN ('running', 'stopping', 'waiting') OR ` +
+  `(WorkflowType = '${WORKFLOW.dispatchTask}' AND ${attention.name} = 'recovery'))`;
 /** Nothing of ours runs these: somebody claimed them. What waits for an outcome or a decision is no orphan. */
 const CLAIMED = `ExecutionStatus = 'Running' AND ${status.name} = 'in_progress' AND ${attention.name} = 'claimed'`;
 /** What was ended while it ran, or while somebody had it. */

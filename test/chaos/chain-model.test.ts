@@ -45,7 +45,7 @@ describe('the chain of phases under any fire', () => {
   const startWorker = async () => {
     // Its own host has no task here: the one of this process sees every order, whatever dies.
     const env = { ...process.env, PERDURE_HOME: directory, TEMPORAL_ADDRESS: server.address };
-    const [worker] = await startNode(compiledFixture('fake-worker'), ['another-host'], env);
+    const [worker] = await startNode(compiledFixture('fake-worker'), ['another-host'], { env });
     workers.push(worker);
   };
 

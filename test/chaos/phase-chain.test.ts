@@ -35,9 +35,7 @@ describe('the chain of phases under fire', () => {
   let worker: ChildProcess | undefined;
   const startWorker = async () => {
     [worker] = await startNode(compiledFixture('fake-worker'), ['test-host'], {
-      ...process.env,
-      PERDURE_HOME: directory,
-      TEMPORAL_ADDRESS: server.address,
+      env: { ...process.env, PERDURE_HOME: directory, TEMPORAL_ADDRESS: server.address },
     });
   };
 

@@ -22,7 +22,7 @@ describe('an orchestrator that is killed between the result and its receipt', ()
 
   const startWorker = async () => {
     const env = { ...process.env, TEMPORAL_ADDRESS: server.address, PERDURE_HOME: home };
-    [worker] = await startNode(compiledFixture('fake-worker'), [HOST], env);
+    [worker] = await startNode(compiledFixture('fake-worker'), [HOST], { env });
   };
   beforeAll(async () => {
     server = await DevServer.start();

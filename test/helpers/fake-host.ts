@@ -44,6 +44,8 @@ const snapshotOf = (attemptId: string): Snapshot => ({
 export class FakeHost {
   readonly orders: RunOrder[] = [];
   readonly stopped: string[] = [];
+  /** Whether no stop comes to an end. */
+  isStuck = false;
   private readonly released = new Map<string, RunReport>();
   run: (order: RunOrder) => Promise<RunReport> | RunReport = (order) => goodReport(order);
   probe: ProviderActivities['probeRun'] = () =>
@@ -74,6 +76,7 @@ export class FakeHost {
         return this.run(order);
       },
       stopRun: ({ attemptId }) => {
+        if (this.isStuck) return Promise.reject(new Error('the attempt has not ended yet'));
         this.stopped.push(attemptId);
         return Promise.resolve({ ended: true });
       },

@@ -46,11 +46,18 @@ export class LocalHome {
     return session;
   }
 
-  /** Starts a command that says in one JSON line that it is ready. */
-  async start(args: string[], env: NodeJS.ProcessEnv = {}): Promise<{ child: ChildProcess; ready: Ready }> {
+  /** Starts a command, in a directory of its own where one is named, that says in one JSON line that it is ready. */
+  async start(
+    args: string[],
+    env: NodeJS.ProcessEnv = {},
+    cwd?: string,
+  ): Promise<{ child: ChildProcess; ready: Ready }> {
     const { TEMPORAL_ADDRESS: _address, ...inherited } = process.env;
     const own = { PERDURE_HOME: this.path, TEMPORAL_CLI_PATH: temporalBinary() };
-    const [child, line] = await startNode(perdure, [...args, '--json'], { ...inherited, ...own, ...env });
+    const [child, line] = await startNode(perdure, [...args, '--json'], {
+      env: { ...inherited, ...own, ...env },
+      cwd,
+    });
     this.children.push(child);
     return { child, ready: readySchema.parse(JSON.parse(line)) };
   }

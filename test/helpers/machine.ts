@@ -96,8 +96,12 @@ export class Machine {
   }
 
   /** Starts workers of this machine and waits until they are ready. */
-  async startWorker(role: 'all' | 'orchestrator' | 'host', env: NodeJS.ProcessEnv = {}): Promise<ChildProcess> {
-    return (await this.home.start(['worker', '--role', role], { ...this.env, ...env })).child;
+  async startWorker(
+    role: 'all' | 'orchestrator' | 'host',
+    env: NodeJS.ProcessEnv = {},
+    cwd?: string,
+  ): Promise<ChildProcess> {
+    return (await this.home.start(['worker', '--role', role], { ...this.env, ...env }, cwd)).child;
   }
 
   /** The environment of this machine's commands. */

@@ -2,9 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Starts a node process and waits for its first line on stdout. */
-export async function startNode(entry: string, args: string[], env = process.env): Promise<[ChildProcess, string]> {
-  const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+/** Starts a node process, whose stdin is a pipe that nobody writes to, and waits for its first line on stdout. */
+export async function startNode(
+  entry: string,
+  args: string[],
+  place: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string | undefined } = {},
+): Promise<[ChildProcess, string]> {
+  const child = spawn(process.execPath, [entry, ...args], { ...place, stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout });
   const first = once(lines, 'line') as Promise<[string]>;
   const ended = once(child, 'exit').then(([code]) => {

@@ -65,6 +65,10 @@ export abstract class ServerProcess {
     if (start.hasEnded) throw new Error(`${binary} ended before it answered; run ${this.setup}`);
   }
 
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   /** Ends the server at once, as a power cut would. */
   async kill(): Promise<void> {
     const { child } = this;

@@ -3,8 +3,8 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { findOrphans, limitProject, pauseProject, resumeProject } from '../../client/index';
 import { projectWorkflowId } from '../../contract/names';
 import { decideUpdate } from '../../contract/decision';
-import { dispatchUpdate, reopenUpdate, workersUpgradedSignal } from '../../contract/run';
-import { setStatusUpdate, taskQuery, type Task } from '../../contract/task';
+import { dispatchUpdate, reopenUpdate, stopUpdate, workersUpgradedSignal } from '../../contract/run';
+import { setStatusUpdate, taskQuery, whyQuery, type Task } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { codeOf, type Stage } from '../helpers/stage';
 import { scenario, type Scenario } from './scenario';
@@ -37,6 +37,16 @@ export const lifecycle: readonly Scenario[] = [
     await handle.signal(workersUpgradedSignal);
     await until(async () => (await handle.describe()).historyLength < 10);
     await resting(task);
+    return task;
+  }),
+  scenario('stop-unconfirmed', ['dispatchTask'], async (stage) => {
+    const task = await stage.create();
+    const order = await stage.hold(task);
+    stage.host.isStuck = true;
+    await task.executeUpdate(stopUpdate, { args: [{}] });
+    await until(async () => (await task.query(whyQuery)).attention === 'recovery');
+    stage.host.isStuck = false;
+    await stage.settled(task, order.attemptId);
     return task;
   }),
   scenario('recovered-after-its-end', ['project'], async (stage) => {

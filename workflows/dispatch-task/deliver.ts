@@ -7,7 +7,7 @@ import { limitsWithin } from '../task-record/delivery';
 import { currentAttempt } from '../task-record/attempt';
 import { workerMessage } from './message';
 import { startRun } from './start-run';
-import { stopWhenAsked } from './stop';
+import { noteUnconfirmedStop, stopWhenAsked } from './stop';
 import { unstartedReport } from './unstarted';
 
 /** Gets the current attempt executed and reported; null when this run of the phase is full and the next one adopts it. */
@@ -23,11 +23,12 @@ export async function deliver(record: TaskRecord): Promise<RunReport | null> {
   const run = await startRun(orderOf(record, attempt), attempt);
   const over = { isOver: false };
   const stopping = stopWhenAsked(() => record.carried.stop !== null, attempt, over);
+  const noting = record.carried.version > 3 ? noteUnconfirmedStop(record, attempt, over) : undefined;
   const report = await Promise.race([run.report, condition(() => record.isFull()).then(() => 'full' as const)]);
   if (report === 'full') run.letGo();
   const last = report === 'full' ? await run.report : report;
   over.isOver = true;
-  await stopping;
+  await Promise.all([stopping, noting]);
   return last;
 }
 

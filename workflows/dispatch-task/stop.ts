@@ -3,8 +3,10 @@ import type { ProviderActivities } from '../../contract/activities';
 import { hostQueue } from '../../contract/names';
 import type { Attempt } from '../../contract/run';
 import { now, type TaskRecord } from '../task-record/record';
+import { addIncident } from '../task-record/settling';
 import { requestStop } from '../task-record/stopping';
 import { isRefusal } from '../task-record/transitions';
+import { stopIncident } from '../task-record/decisions';
 
 /** Ends an attempt's processes on its host. Idempotent, and retried until the host has answered: a stop is never lost. */
 export async function stopOnHost({ attemptId, hostId }: Pick<Attempt, 'attemptId' | 'hostId'>): Promise<void> {
@@ -24,6 +26,24 @@ export async function stopWhenAsked(
 ): Promise<void> {
   await condition(() => isAsked() || run.isOver);
   if (!run.isOver) await stopOnHost(attempt);
+}
+
+/** Milliseconds in which a host has to confirm that nothing of a stopped attempt is left (US-11). */
+const CONFIRM_MS = 30_000;
+
+/** Records that a host has not confirmed a stop in time; the stop stays, and goes on being tried. */
+export async function noteUnconfirmedStop(
+  record: TaskRecord,
+  { attemptId, hostId }: Attempt,
+  run: { readonly isOver: boolean },
+): Promise<void> {
+  await condition(() => record.carried.stop !== null || run.isOver);
+  const { stop } = record.carried;
+  if (stop === null || run.isOver || stopIncident(record.carried) !== undefined) return;
+  const left = Date.parse(stop.at) + CONFIRM_MS - Date.parse(now());
+  if (await condition(() => run.isOver, Math.max(left, 1))) return;
+  const evidence = [`host ${hostId} has not confirmed within 30 s that nothing of attempt ${attemptId} runs`];
+  record.commit((carried) => addIncident(carried, { code: 'stop_unconfirmed', at: now(), evidence }));
 }
 
 /** Calls back when an operator cancels this workflow. */

@@ -19,6 +19,13 @@ export const openIncident = ({ incidents, attempts }: Carried) =>
     ({ code, subject, decidedAt }) => ASKING.has(code) && subject === attempts.at(-1)?.attemptId && decidedAt === null,
   );
 
+/** What became of a stop that its host has not confirmed in time, while the attempt that it is for has not ended. */
+export const stopIncident = ({ incidents, attempts }: Carried) =>
+  incidents.find(
+    ({ code, subject, decidedAt }) =>
+      code === 'stop_unconfirmed' && subject === attempts.at(-1)?.attemptId && decidedAt === null,
+  );
+
 /** Whether a delivery rests until a person lets it go on: a budget is used up, or it asked something. */
 export const isHeld = ({ task, delivery, intent }: Carried): boolean =>
   delivery !== null && intent === null && task.status === 'interrupted';

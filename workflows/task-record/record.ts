@@ -11,7 +11,7 @@ import { attributesOf, whyOf } from './view';
 import { overflowOf, type Overflow } from './window';
 
 /** Updates that one run takes before it rolls over, by its rules: a run that is not in the cache is replayed whole. */
-const UPDATES_PER_RUN = { 1: 1_000, 2: 200, 3: 200 } as const;
+const UPDATES_PER_RUN = { 1: 1_000, 2: 200, 3: 200, 4: 200 } as const;
 /** Characters of a title that lists show. */
 const LISTED_TITLE = 200;
 

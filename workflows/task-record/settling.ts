@@ -5,6 +5,7 @@ import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/ru
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
 import { amendAttempt, closeIncidents, currentAttempt } from './attempt';
+import { stopIncident } from './decisions';
 import { account } from './delivery';
 import { managerOf } from './dispatching';
 import { takeReport } from './reporting';
@@ -54,7 +55,7 @@ export function settle(carried: Carried, report: RunReport, at: string): Carried
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   const thread = threadId ?? attempt.threadId;
-  const ended = amendAttempt(carried, {
+  const ended = amendAttempt(confirmStop(carried, at), {
     ...rest,
     warnings: warnings.slice(0, 20).map((warning) => bounded(warning, 500)),
     outcome,
@@ -80,6 +81,14 @@ export function settle(carried: Carried, report: RunReport, at: string): Carried
     },
   };
   return conclude(takeReport(bound, { at, workspace: workspace ?? null }), report, at);
+}
+
+/** Closes what was noted of a stop that was not confirmed in time: the attempt has ended. */
+function confirmStop(carried: Carried, at: string): Carried {
+  const open = stopIncident(carried);
+  if (open === undefined) return carried;
+  const closed = closeIncidents([open], { at, actor: ENGINE, decision: 'ended' });
+  return { ...carried, incidents: carried.incidents.flatMap((each) => (each === open ? closed : [each])) };
 }
 
 /** Adds an attempt that has ended to what its delivery has used up. */

@@ -3,7 +3,7 @@ import { SEARCH_ATTRIBUTE, type PhaseType } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
 import { executorOf, type Why } from '../../contract/task';
 import type { SearchAttributePair } from '@temporalio/common';
-import { isHeld, openIncident, openReview } from './decisions';
+import { isHeld, openIncident, openReview, stopIncident } from './decisions';
 import { boundThread } from './dispatching';
 import { claimOf } from './executor';
 import { currentAttempt } from './attempt';
@@ -25,7 +25,7 @@ export const isSettling = (attempt: Attempt | undefined): boolean =>
 export function attentionOf(carried: Carried): Attention {
   const { stop } = carried;
   if (isRunning(carried)) {
-    if (stop !== null) return 'stopping';
+    if (stop !== null) return stopIncident(carried) === undefined ? 'stopping' : 'recovery';
     return waitsUntil(carried) === null ? 'running' : 'waiting';
   }
   if (isSettling(currentAttempt(carried))) return 'running';
@@ -122,8 +122,10 @@ const SENTENCES: Record<Attention, Sentence> = {
     `A stop was accepted at ${stop?.at ?? '?'} from ${stop?.actor ?? '?'}; the processes are being ended.`,
     'the end of the processes',
   ],
-  recovery: (carried, attempt) =>
-    attentionAtRest(carried) === 'recovery' ? unsettled(carried, attempt) : unreceipted(carried, attempt),
+  recovery: (carried, attempt) => {
+    if (isRunning(carried)) return unconfirmed(carried, attempt);
+    return attentionAtRest(carried) === 'recovery' ? unsettled(carried, attempt) : unreceipted(carried, attempt);
+  },
   budget: (carried) => [
     `The delivery is ${lastSummary(carried)}.`,
     'decide --continue with more of it, which goes on in the same thread',
@@ -174,6 +176,12 @@ function deliveryFacts({ delivery }: Carried): string[] {
     ...findings.map((finding) => `found missing: ${finding}`),
   ];
 }
+
+const unconfirmed: Sentence = ({ stop }, attempt) => [
+  `recovery_required (stop_unconfirmed): the stop of ${stop?.at ?? '?'} from ${stop?.actor ?? '?'} is pending; host ` +
+    `${attempt?.hostId ?? '?'} has not confirmed that the processes ended.`,
+  'a worker on that host, which ends what is left',
+];
 
 const unsettled: Sentence = (carried, attempt) => [
   openIncident(carried)?.code === 'checkpoint_rejected'
