@@ -8,7 +8,7 @@ import { hostQueue, ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE } from '../contract/nam
 import type { HomeConfig } from './home';
 import { messageOf, toFailure } from './outcome';
 import { pollersOf } from './pollers';
-import { findCodex } from './provider-check';
+import { findCodex, isTooOld, OLDEST_CODEX } from './provider-check';
 import { call, type Session } from './session';
 import { readSecret, shownWebhook } from './webhook';
 
@@ -94,9 +94,11 @@ const checkCodex = ({ env }: Session): Promise<Check> =>
     async () => {
       const { path, source } = findCodex(env);
       const { stdout } = await run(path, ['--version'], { timeout: 10_000 });
-      return `${stdout.trim().slice(0, 200)} (${source}: ${path})`;
+      const found = `${stdout.trim().slice(0, 200)} (${source}: ${path})`;
+      if (isTooOld(stdout)) throw new Error(`${found} is too old`);
+      return found;
     },
-    FAILURES.executable_unavailable.hint,
+    `${FAILURES.executable_unavailable.hint} Codex has to be ${OLDEST_CODEX} or newer.`,
   );
 
 const checkSandbox = ({ env }: Session): Promise<Check> =>

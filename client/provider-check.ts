@@ -10,6 +10,15 @@ export interface FoundCodex {
   readonly source: 'PERDURE_CODEX_BIN' | 'package' | 'PATH';
 }
 
+/** The oldest Codex that takes what a run asks of it: a mark at the start, and a schema for the last message of a resume. */
+export const OLDEST_CODEX = '0.149.1';
+
+/** Whether what `codex --version` prints names a version that is too old; a program that names none is not judged. */
+export function isTooOld(printed: string): boolean {
+  const version = /^codex-cli (\d+\.\d+\.\d+)/.exec(printed)?.[1];
+  return version !== undefined && version.localeCompare(OLDEST_CODEX, 'en', { numeric: true }) < 0;
+}
+
 const TARGETS: Readonly<Record<string, string>> = {
   'linux-x64': 'x86_64-unknown-linux-musl',
   'linux-arm64': 'aarch64-unknown-linux-musl',

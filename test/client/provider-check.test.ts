@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findCodex } from '../../client/provider-check';
+import { findCodex, isTooOld } from '../../client/provider-check';
 
 let root: string;
 beforeEach(() => {
@@ -33,5 +33,18 @@ describe('findCodex', () => {
   ])('refuses a named program %s instead of taking another', (_, path) => {
     const find = () => findCodex({ PERDURE_CODEX_BIN: path(), PATH: process.env['PATH'] });
     expect(find).toThrow(/PERDURE_CODEX_BIN names .* no absolute path of a program/);
+  });
+});
+
+describe('a version of Codex (P28)', () => {
+  it.each([
+    ['codex-cli 0.149.0', true],
+    ['codex-cli 0.99.12', true],
+    ['codex-cli 0.149.1', false],
+    ['codex-cli 0.150.0-alpha.1', false],
+    ['codex-cli 1.0.0', false],
+    ['a wrapper', false],
+  ])('%s is too old: %s', (printed, expected) => {
+    expect(isTooOld(`${printed}\n`)).toBe(expected);
   });
 });
