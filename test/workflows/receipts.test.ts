@@ -27,6 +27,20 @@ describe('the receipt of a result', () => {
     stage.host.run = (order) => goodReport(order);
   });
 
+  /** Activities that the runs of a task's last attempt scheduled. */
+  async function scheduledIn(task: WorkflowHandle): Promise<string[]> {
+    const query = `WorkflowId = '${task.workflowId}' AND WorkflowType = 'dispatchTask'`;
+    await stage.listed(task, "WorkflowType = 'dispatchTask'");
+    const types: string[] = [];
+    for await (const { runId } of stage.client.workflow.list({ query })) {
+      const { events } = await stage.client.workflow.getHandle(task.workflowId, runId).fetchHistory();
+      for (const { activityTaskScheduledEventAttributes: asked } of events ?? []) {
+        if (asked?.activityType?.name) types.push(asked.activityType.name);
+      }
+    }
+    return types;
+  }
+
   const receiptsOf = async (taskId: string) => {
     const found = await listReceipts(stage.session, { taskId });
     return found.success ? found.receipts : found.code;
@@ -66,6 +80,7 @@ describe('the receipt of a result', () => {
       receipts: [],
       incidents: [],
     });
+    expect(await scheduledIn(task)).toEqual(['runProvider']);
   });
 
   it('is there for an executor that died: what it did is not known (RQ-6)', async () => {

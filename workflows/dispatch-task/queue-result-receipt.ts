@@ -12,6 +12,7 @@ export async function queueResultReceipt(record: TaskRecord): Promise<void> {
   const attempt = currentAttempt(record.carried);
   if (attempt === undefined) return;
   const order = receiptOrderOf(record.carried, attempt);
+  if (!order.isFenced && record.carried.version > 3) return;
   try {
     const receipt = await queueReceipt(order);
     record.conclude((carried) => addReceipt(carried, receipt));
