@@ -39,6 +39,9 @@ export async function findLog(session: Session, taskId: string, attemptId?: stri
       });
     }
     const files = await findRunFiles(session, found);
+    if (files !== null && (await isThere(join(files.directory, 'removed')))) {
+      return refuse('LOG_REMOVED', `the output of attempt ${found.attemptId} was removed`);
+    }
     if (files !== null) return { taskId, ...files };
     return refuse(
       'LOG_ELSEWHERE',

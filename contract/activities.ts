@@ -81,6 +81,8 @@ export interface ProviderActivities {
   stopRun(order: StopOrder): Promise<{ ended: boolean }>;
   /** Saves what is left of an attempt whose executor was lost: its last words and what it changed. */
   saveEvidence(order: { attemptId: string; task: TaskKey }): Promise<Snapshot>;
+  /** Removes the output of attempts whose receipts are gone; what the fence needs of them stays. */
+  removeRuns(order: { attemptIds: string[] }): Promise<{ removed: number }>;
   probeRun(order: { attemptId: string; threadId: string | null; codexHome: string | null }): Promise<ProbeReport>;
 }
 

@@ -55,6 +55,7 @@ export const FAILURES = {
   owner_unconfirmed: kind(true, 'Its executor may be alive; look again when its host answers.'),
   CHECK_FAILED: kind(true, 'Follow the hint of each failed check, then run `perdure doctor` again.'),
   INTERNAL: kind(false, 'This is a defect of Perdure: run it again with PERDURE_DEBUG=1 and report what it prints.'),
+  LOG_REMOVED: kind(false, 'The output of an attempt goes 30 days after its receipt was acknowledged.'),
   LOG_ELSEWHERE: kind(false, 'The log is on the host that ran the attempt; run the command there.'),
   deadline_passed: kind(false, 'Name a deadline that lies ahead, or none.'),
   direct_stop_failed: kind(true, 'It goes on being tried; ask again with `perdure direct stop`.'),

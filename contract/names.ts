@@ -18,6 +18,7 @@ export const WORKFLOW = {
   directTask: 'directTask',
   serveReceipts: 'serveReceipts',
   deliverReceipt: 'deliverReceipt',
+  removeRuns: 'removeRuns',
 } as const;
 
 /** The types that a task's own workflow id goes through, one after the other. */
@@ -70,6 +71,9 @@ export const orphanWorkflowId = ({ tenantId, taskId }: TaskKey): string => `orph
 
 /** The delivery of one receipt. */
 export const receiptWorkflowId = (receiptId: string): string => `receipt/${receiptId}`;
+
+/** The removal, on one host, of what it keeps of attempts; named after the first of them. */
+export const removalWorkflowId = (hostId: string, attemptId: string): string => `runs/${hostId}/${attemptId}`;
 
 /** Schedule that looks for orphans, one per namespace. */
 export const SWEEP_SCHEDULE = 'perdure-orphans';

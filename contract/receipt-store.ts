@@ -69,6 +69,10 @@ export const deliverySchema = z.strictObject({
 });
 export type DeliveryInput = z.input<typeof deliverySchema>;
 
+/** Attempts whose output a host is to remove. */
+export const removalSchema = z.strictObject({ hostId: id, attemptIds: z.array(z.uuid()).max(RECEIPT_PAGE) });
+export type Removal = z.input<typeof removalSchema>;
+
 /** What became of a delivery. */
 export interface Delivery {
   readonly receiptId: string;

@@ -17,6 +17,8 @@ export const receiptOrderSchema = receiptSchema.pick({ receiptId: true, attemptI
   outcome: z.string().optional(),
   /** False when the run's own report says that nothing was ever started for the attempt. */
   isFenced: z.boolean().optional(),
+  /** The host that has the attempt's output. */
+  hostId: z.string().optional(),
 });
 export type ReceiptOrder = z.infer<typeof receiptOrderSchema>;
 

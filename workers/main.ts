@@ -16,7 +16,7 @@ import { loadWorkerConfig, type Env, type WorkerConfig, type WorkerRole } from '
 import { connectWorker } from './connection';
 import { createHostWorker } from './host';
 import { createOrchestratorWorker } from './orchestrator';
-import { beginThrough, receiptsFile, startOutbox } from './outbox';
+import { beginThrough, receiptsFile, removeThrough, startOutbox } from './outbox';
 import { startReclaim } from './reclaim';
 import { ensureSearchAttributes } from './search-attributes';
 import { shutdownSignal } from './shutdown-signal';
@@ -73,7 +73,7 @@ export async function runWorkers({ role, env, onReady }: WorkersOptions): Promis
 function outboxOf({ home }: WorkerConfig, session: Session) {
   const { receipts } = home.config;
   const begin = receipts === undefined ? null : beginThrough(session, receipts.giveUpAfterMs);
-  return startOutbox({ file: receiptsFile(home), begin });
+  return startOutbox({ file: receiptsFile(home), begin, removeRuns: removeThrough(session) });
 }
 
 /** Logs warnings to stderr; signals are ours to handle. */

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import { removeAcknowledged } from '../activities/receipts/ledger';
+import { removeAcknowledged, type RemoveRuns } from '../activities/receipts/ledger';
 import { beginDeliveries, forgetBegun, type BeginDelivery } from '../activities/receipts/outbox';
 import { openStore, type Store } from '../activities/receipts/store';
 import type { Home } from '../client/home';
 import { messageOf } from '../client/outcome';
 import { call, type Session } from '../client/session';
-import { ORCHESTRATOR_QUEUE, receiptWorkflowId, WORKFLOW } from '../contract/names';
+import { ORCHESTRATOR_QUEUE, receiptWorkflowId, removalWorkflowId, WORKFLOW } from '../contract/names';
 
 const STEP_MS = 1_000;
 const REMOVE_MS = 3_600_000;
@@ -29,8 +29,23 @@ export const beginThrough =
     );
   };
 
+/** Has a host remove the output of attempts by a workflow, which waits for the host. */
+export const removeThrough =
+  (session: Session): RemoveRuns =>
+  async (hostId, attemptIds) => {
+    await call(session, (client) =>
+      client.workflow.start(WORKFLOW.removeRuns, {
+        workflowId: removalWorkflowId(hostId, attemptIds[0] ?? ''),
+        taskQueue: ORCHESTRATOR_QUEUE,
+        args: [{ hostId, attemptIds }],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+      }),
+    );
+  };
+
 interface OutboxOptions {
   readonly file: string;
+  readonly removeRuns: RemoveRuns;
   /** Null where receipts go to no webhook. */
   readonly begin: BeginDelivery | null;
   now?(): Date;
@@ -40,7 +55,9 @@ interface OutboxOptions {
  * Looks into the store every second for receipts whose delivery is to be begun, and every hour for old acknowledged
  * ones. The store itself says what is to be done, so a crash at any point loses none, and a run has no part in it.
  */
-export function startOutbox({ file, begin, now = () => new Date() }: OutboxOptions): { stop(): Promise<void> } {
+export function startOutbox({ file, begin, removeRuns, now = () => new Date() }: OutboxOptions): {
+  stop(): Promise<void>;
+} {
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let store: Store | undefined;
@@ -51,7 +68,7 @@ export function startOutbox({ file, begin, now = () => new Date() }: OutboxOptio
     store ??= await openAnew(file, begin !== null);
     if (begin !== null) await beginDeliveries(store, begin, now());
     if (now().getTime() - removedAt < REMOVE_MS) return;
-    await removeAcknowledged(store, now());
+    await removeAcknowledged(store, now(), removeRuns);
     removedAt = now().getTime();
   };
   const run = async (): Promise<void> => {

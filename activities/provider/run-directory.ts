@@ -94,6 +94,8 @@ export function pathsIn(directory: string) {
     stop: at('stop'),
     exit: at('exit.json'),
     lastMessage: at('last-message.txt'),
+    /** Since when the output is gone; the attempt was over long before. */
+    removed: at('removed'),
   };
 }
 

@@ -1,10 +1,11 @@
 import { failure, type Failure, type Outcome } from '../../contract/failures';
-import type {
-  AcknowledgeReceipts,
-  ListReceipts,
-  ReceiptList,
-  ResendReceipts,
-  Resent,
+import {
+  RECEIPT_PAGE,
+  type AcknowledgeReceipts,
+  type ListReceipts,
+  type ReceiptList,
+  type ResendReceipts,
+  type Resent,
 } from '../../contract/receipt-store';
 import { isInState, isUndelivered, storedReceipt } from './receipt-state';
 import type { ReceiptRow, Store } from './store';
@@ -77,11 +78,15 @@ async function refuseUnknown(store: Store, tenantId: string, ids: readonly strin
   return failure('receipt_unknown', `there is no receipt ${unknown.slice(0, 5).join(', ')}`);
 }
 
+/** Has a host remove what it keeps of attempts; asking again is harmless. */
+export type RemoveRuns = (hostId: string, attemptIds: string[]) => Promise<void>;
+
 /**
- * Removes what was acknowledged more than 30 days ago (RQ-15), and keeps the queue's count. Statement by statement: a
- * transaction that pauses would lock out the other handles of this process. Answers how many went.
+ * Removes what was acknowledged more than 30 days ago (RQ-15), after the hosts were told (DW-17), and keeps the queue's
+ * count. Statement by statement: a transaction that pauses would lock out the other handles of this process. Answers how
+ * many went.
  */
-export async function removeAcknowledged(store: Store, now: Date): Promise<number> {
+export async function removeAcknowledged(store: Store, now: Date, removeRuns: RemoveRuns): Promise<number> {
   const before = new Date(now.getTime() - KEPT_MS).toISOString();
   const { sequence } = await store
     .selectFrom('receipts')
@@ -89,6 +94,7 @@ export async function removeAcknowledged(store: Store, now: Date): Promise<numbe
     .where('acknowledged_at', '<', before)
     .executeTakeFirstOrThrow();
   if (sequence === null) return 0;
+  for (const [hostId, attemptIds] of await runsBefore(store, before)) await removeRuns(hostId, attemptIds);
   await store
     .insertInto('removed')
     .values({ id: 1, sequence })
@@ -96,4 +102,22 @@ export async function removeAcknowledged(store: Store, now: Date): Promise<numbe
     .execute();
   const removed = store.deleteFrom('receipts').where('acknowledged_at', '<', before);
   return Number((await removed.executeTakeFirstOrThrow()).numDeletedRows);
+}
+
+/** Attempts by host, some at a time, whose receipts were acknowledged before a moment. */
+async function runsBefore(store: Store, before: string): Promise<[hostId: string, attemptIds: string[]][]> {
+  const rows = await store
+    .selectFrom('receipts')
+    .select(['host_id', 'attempt_id'])
+    .where('acknowledged_at', '<', before)
+    .orderBy('sequence')
+    .execute();
+  const hosts = new Set(rows.flatMap(({ host_id: hostId }) => hostId ?? []));
+  return [...hosts].flatMap((hostId) => {
+    const ids = rows.filter((row) => row.host_id === hostId).map((row) => row.attempt_id);
+    const parts = Array.from({ length: Math.ceil(ids.length / RECEIPT_PAGE) }, (_, n) =>
+      ids.slice(n * RECEIPT_PAGE, (n + 1) * RECEIPT_PAGE),
+    );
+    return parts.map((part): [string, string[]] => [hostId, part]);
+  });
 }

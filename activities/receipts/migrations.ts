@@ -23,6 +23,7 @@ const LATER_COLUMNS = [
   'tenant_id',
   'task_id',
   'outcome',
+  'host_id',
   'begun_at',
   'delivered_at',
   'acknowledged_at',

@@ -34,7 +34,7 @@ export async function queueReceipt(store: Store, order: ReceiptOrder, queuedAt: 
   return { receiptId, attemptId, resultRef, sequence: row.sequence, queuedAt: row.queued_at };
 }
 
-function rowOf({ receiptId, attemptId, resultRef, outcome }: ReceiptOrder, queuedAt: string) {
+function rowOf({ receiptId, attemptId, resultRef, outcome, hostId }: ReceiptOrder, queuedAt: string) {
   const task = taskOfResultRef(resultRef);
   return {
     receipt_id: receiptId,
@@ -44,13 +44,24 @@ function rowOf({ receiptId, attemptId, resultRef, outcome }: ReceiptOrder, queue
     tenant_id: task?.tenantId ?? null,
     task_id: task?.taskId ?? null,
     outcome: outcome ?? null,
+    host_id: hostId ?? null,
   } satisfies Partial<ReceiptRow>;
 }
 
 async function insert(store: Store, row: ReturnType<typeof rowOf>): Promise<void> {
   await store
     .insertInto('receipts')
-    .columns(['sequence', 'receipt_id', 'attempt_id', 'result_ref', 'queued_at', 'tenant_id', 'task_id', 'outcome'])
+    .columns([
+      'sequence',
+      'receipt_id',
+      'attempt_id',
+      'result_ref',
+      'queued_at',
+      'tenant_id',
+      'task_id',
+      'outcome',
+      'host_id',
+    ])
     // Counted in the statement itself: a number that the database hands out is spent by a repeat as well.
     .expression(({ selectFrom, val }) =>
       selectFrom('receipts')
@@ -64,6 +75,7 @@ async function insert(store: Store, row: ReturnType<typeof rowOf>): Promise<void
           val(row.tenant_id).as('tenant_id'),
           val(row.task_id).as('task_id'),
           val(row.outcome).as('outcome'),
+          val(row.host_id).as('host_id'),
         ])
         .where(sql<boolean>`true`),
     )

@@ -15,6 +15,8 @@ export interface ReceiptRow {
   tenant_id: string | null;
   task_id: string | null;
   outcome: string | null;
+  /** The host that has the attempt's output. */
+  host_id: string | null;
   /** When its delivery was handed to the server; null as long as that is to be done. */
   begun_at: string | null;
   delivered_at: string | null;

@@ -4,6 +4,7 @@ import { chmodSync, openSync, readdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { openStore } from '../../activities/receipts/store';
 import { DevServer, temporalBinary } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { end } from '../helpers/process';
@@ -118,6 +119,23 @@ describe('receipts of a machine with a webhook', () => {
     expect((await list('--state', 'acknowledged')).map(({ receiptId }) => receiptId)).toEqual(ids);
     expect(await machine.perdure('receipts', 'ack', 'no-such')).toMatchObject({ status: 4, code: 'receipt_unknown' });
     expect(await machine.perdure('receipts', 'list', '--limit', '1001')).toMatchObject({ status: 2, code: 'USAGE' });
+  });
+
+  it('take the output of their attempts along, 30 days after they were acknowledged (DW-17)', async () => {
+    const [receiptId] = (await list('--state', 'acknowledged')).map((receipt) => receipt.receiptId);
+    const attemptId = receiptId?.split(':')[1] ?? '';
+    const left = () => readdirSync(machine.home.file('runs', attemptId));
+    expect(left()).toContain('stdout.jsonl');
+    await end(worker, 'SIGTERM');
+    const store = await openStore(machine.home.file('receipts.db'));
+    const acknowledged_at = new Date(Date.now() - 31 * 86_400_000).toISOString();
+    await store.updateTable('receipts').set({ acknowledged_at }).where('attempt_id', '=', attemptId).execute();
+    await store.destroy();
+    await startWorker();
+    await until(() => !left().includes('stdout.jsonl'));
+    expect(left()).toEqual(expect.arrayContaining(['claim', 'exit.json', 'removed']));
+    expect(await machine.perdure('logs', 'T-before')).toMatchObject({ success: false, code: 'LOG_REMOVED' });
+    expect((await list()).map((receipt) => receipt.receiptId)).not.toContain(receiptId);
   });
 
   it('have a secret that only its owner may read: doctor says so, and nothing is sent until then', async () => {

@@ -81,6 +81,7 @@ export class FakeHost {
         return Promise.resolve({ ended: true });
       },
       probeRun: (order) => this.probe(order),
+      removeRuns: ({ attemptIds }) => Promise.resolve({ removed: attemptIds.length }),
       saveEvidence: ({ attemptId }) => Promise.resolve(snapshotOf(attemptId)),
       checkCriteria: (order) => this.criteria(order),
     };

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { WorkflowHandle } from '@temporalio/client';
 import { acknowledgeReceipts, listReceipts, resendReceipts } from '../../client/index';
 import type { Incident } from '../../contract/incident';
-import { ORCHESTRATOR_QUEUE, receiptWorkflowId, WORKFLOW } from '../../contract/names';
+import { ORCHESTRATOR_QUEUE, receiptWorkflowId, removalWorkflowId, WORKFLOW } from '../../contract/names';
 import type { Carried } from '../../contract/run';
-import { beginThrough } from '../../workers/outbox';
+import { beginThrough, removeThrough } from '../../workers/outbox';
 import { idOf } from '../helpers/stage';
 import { until } from '../helpers/dev-server';
 import type { Stage } from '../helpers/stage';
@@ -60,6 +60,13 @@ export const receipts: readonly Scenario[] = [
     await listReceipts(stage.session, { taskId: idOf(task) });
     await acknowledgeReceipts(stage.session, [`result:${attemptId}`]);
     await resendReceipts(stage.session, ['no such']);
+    return task;
+  }),
+  scenario('runs-removed', ['removeRuns'], async (stage) => {
+    const task = await stage.create();
+    const { attemptId, hostId } = await stage.settle(task);
+    await removeThrough(stage.session)(hostId, [attemptId]);
+    await stage.client.workflow.getHandle(removalWorkflowId(hostId, attemptId)).result();
     return task;
   }),
   scenario('delivered-at-the-second-try', ['deliverReceipt'], async (stage) => {

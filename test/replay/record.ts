@@ -21,6 +21,7 @@ const BESIDE: readonly string[] = [
   WORKFLOW.sweepOrphans,
   WORKFLOW.serveReceipts,
   WORKFLOW.deliverReceipt,
+  WORKFLOW.removeRuns,
 ];
 
 /** Runs of a task's chain, of its children and beside it, oldest first. */

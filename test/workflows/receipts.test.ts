@@ -5,7 +5,7 @@ import { incidentsQuery } from '../../contract/incident';
 import { ORCHESTRATOR_QUEUE, receiptWorkflowId, WORKFLOW } from '../../contract/names';
 import type { Delivery } from '../../contract/receipt-store';
 import { whyQuery } from '../../contract/task';
-import { beginThrough, startOutbox } from '../../workers/outbox';
+import { beginThrough, removeThrough, startOutbox } from '../../workers/outbox';
 import { idOf } from '../helpers/stage';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
@@ -185,7 +185,11 @@ describe('the receipt of a result', () => {
 
     const start = (giveUpAfterMs = DAY_MS) => {
       const file = `${stage.session.home.path}/receipts.db`;
-      outbox = startOutbox({ file, begin: beginThrough(stage.session, giveUpAfterMs) });
+      outbox = startOutbox({
+        file,
+        begin: beginThrough(stage.session, giveUpAfterMs),
+        removeRuns: removeThrough(stage.session),
+      });
     };
     const deliveryOf = (receiptId: string): Promise<Delivery> =>
       stage.client.workflow.getHandle(receiptWorkflowId(receiptId)).result();

@@ -9,14 +9,14 @@ import { addReceipt, noteRecovery } from './state';
  * A task that came to no invocation has none (RQ-3).
  */
 export async function queueDirectReceipt(direct: DirectRecord): Promise<void> {
-  const { handle, invocationCount, tenantId } = direct.task;
+  const { handle, invocationCount, tenantId, hostId } = direct.task;
   if (handle === null || invocationCount === 0) return;
   const { alias, attemptId } = handle;
   // One store may serve several tenants, whose ids are their own.
   const name = tenantId === 'default' ? alias : `${tenantId}/${alias}`;
   const resultRef = `temporal:${workflowInfo().workflowId}:${attemptId}`;
   try {
-    const receipt = await queueReceipt({ receiptId: `result:${name}`, attemptId, resultRef });
+    const receipt = await queueReceipt({ receiptId: `result:${name}`, attemptId, resultRef, hostId });
     direct.change((task) => addReceipt(task, receipt));
   } catch (error) {
     const { type, evidence } = receiptTrouble(error);

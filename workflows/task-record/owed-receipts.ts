@@ -10,13 +10,14 @@ const hasPassedFence = ({ spawns, startedAt, workspacePath, outcome }: Attempt):
 
 /** The receipt of an attempt's result; without the run: a phase that is reset has the same result under another run id. */
 export function receiptOrderOf({ task }: Carried, attempt: Attempt): ReceiptOrder {
-  const { attemptId, outcome } = attempt;
+  const { attemptId, outcome, hostId } = attempt;
   return {
     receiptId: `result:${attemptId}`,
     attemptId,
     resultRef: resultRefOf({ tenantId: task.tenantId, taskId: task.id }, attemptId),
     ...(outcome !== null && { outcome }),
     isFenced: hasPassedFence(attempt),
+    hostId,
   };
 }
 

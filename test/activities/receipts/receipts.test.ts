@@ -8,6 +8,13 @@ import { listReceiptsSchema, type ListReceipts, type ReceiptState } from '../../
 
 const DAY_MS = 86_400_000;
 
+interface Owner {
+  readonly tenantId: string;
+  readonly hostId: string;
+}
+
+const tellNobody = () => Promise.resolve();
+
 describe('receipts', () => {
   const directory = mkdtempSync(join(tmpdir(), 'perdure-receipts-'));
   const file = join(directory, 'receipts.db');
@@ -85,8 +92,9 @@ describe('the queue of receipts', () => {
   let files = 0;
   let now = new Date();
   const activities = () => createReceiptActivities({ store, now: () => now.toISOString() });
-  const queue = (taskId: string, attemptId: string, tenantId = 'default') =>
+  const queue = (taskId: string, attemptId: string, { tenantId = 'default', hostId }: Partial<Owner> = {}) =>
     activities().queueReceipt({
+      ...(hostId !== undefined && { hostId }),
       receiptId: `result:${attemptId}`,
       attemptId,
       resultRef: `temporal:task/${tenantId}/${taskId}:${attemptId}`,
@@ -121,7 +129,7 @@ describe('the queue of receipts', () => {
   it('is listed by task and by state, and never to another tenant', async () => {
     await queue('T:1', 'a1');
     await queue('T2', 'a2');
-    await queue('T:1', 'a3', 'other');
+    await queue('T:1', 'a3', { tenantId: 'other' });
     await acknowledge(['result:a2']);
     expect(await list({ taskId: 'T:1' })).toMatchObject([{ attemptId: 'a1', tenantId: 'default', state: 'queued' }]);
     const inState = async (state: ReceiptState) => (await list({ state })).map(({ attemptId }) => attemptId);
@@ -147,7 +155,7 @@ describe('the queue of receipts', () => {
 
   it('refuses an unknown id, or one of another tenant, and then acknowledges none', async () => {
     await queue('T', 'a1');
-    await queue('T', 'a2', 'other');
+    await queue('T', 'a2', { tenantId: 'other' });
     const refused = { success: false, code: 'receipt_unknown', error: 'there is no receipt result:a2' };
     expect(await acknowledge(['result:a1', 'result:a2'])).toMatchObject(refused);
     expect((await list())[0]?.state).toBe('queued');
@@ -161,21 +169,42 @@ describe('the queue of receipts', () => {
       .set({ delivered_at: now.toISOString() })
       .where('attempt_id', '=', 'a2')
       .execute();
-    const at = (ms: number) => removeAcknowledged(store, new Date(now.getTime() + ms));
+    const at = (ms: number) => removeAcknowledged(store, new Date(now.getTime() + ms), tellNobody);
     expect(await at(30 * DAY_MS)).toBe(0);
     expect(await at(30 * DAY_MS + 1)).toBe(1);
     expect(await at(400 * DAY_MS)).toBe(0);
     expect((await list()).map(({ attemptId }) => attemptId)).toEqual(['a2', 'a3']);
   });
 
+  it('has the hosts told first, and stays when they cannot be (DW-17)', async () => {
+    const ids = Array.from({ length: 252 }, (_, n) => `a${String(n)}`);
+    for (const [n, attemptId] of ids.entries()) await queue('T', attemptId, { hostId: n === 3 ? 'b' : 'a' });
+    await acknowledge(ids.slice(0, 250).map((id) => `result:${id}`));
+    await acknowledge(['result:a250']);
+    const later = new Date(now.getTime() + 31 * DAY_MS);
+    const refuse = () => Promise.reject(new Error('the server is away'));
+    await expect(removeAcknowledged(store, later, refuse)).rejects.toThrow('away');
+    expect((await list({ limit: 250 })).length).toBe(250);
+    const told: [string, number][] = [];
+    const tell = (hostId: string, attemptIds: string[]): Promise<void> => {
+      told.push([hostId, attemptIds.length]);
+      return Promise.resolve();
+    };
+    expect(await removeAcknowledged(store, later, tell)).toBe(251);
+    expect(told).toEqual([
+      ['a', 250],
+      ['b', 1],
+    ]);
+  });
+
   it('goes on with its count when the last receipts were removed, so that a reader misses none', async () => {
     for (const attemptId of ['a1', 'a2']) await queue('T', attemptId);
     await acknowledge(['result:a1', 'result:a2']);
-    await removeAcknowledged(store, new Date(now.getTime() + 31 * DAY_MS));
+    await removeAcknowledged(store, new Date(now.getTime() + 31 * DAY_MS), tellNobody);
     expect(await list()).toEqual([]);
     expect((await queue('T', 'a3')).sequence).toBe(3);
     await acknowledge(['result:a3']);
-    await removeAcknowledged(store, new Date(now.getTime() + 90 * DAY_MS));
+    await removeAcknowledged(store, new Date(now.getTime() + 90 * DAY_MS), tellNobody);
     expect((await queue('T', 'a4')).sequence).toBe(4);
   });
 });
