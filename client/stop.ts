@@ -1,14 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Outcome } from '../contract/failures';
 import { projectOf } from '../contract/project';
-import { stopSchema, stopUpdate } from '../contract/run';
+import { carriedQuery, stopSchema, stopUpdate, type Attempt } from '../contract/run';
 import type { Task } from '../contract/task';
 import { stopLostRun } from './lost-run';
 import { outcomeOf, toFailure } from './outcome';
 import { withdrawTask } from './project';
-import { queryAttempts, queryTask } from './record';
+import { askWorker, queryAttempts, queryTask } from './record';
 import { isClosed, sendUpdate } from './send-update';
-import type { Session } from './session';
-import { confirmed, followAttempt, type AttemptKey, type Notify } from './wait';
+import { taskHandle, type Session } from './session';
+import { confirmed, followAttempt, patiently, type AttemptKey, type Notify } from './wait';
 
 export interface StoppedTask {
   readonly taskId: string;
@@ -61,8 +62,17 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
   }, taskId);
 }
 
-const endOf = async (session: Session, key: AttemptKey, notify: Notify) =>
-  (await followAttempt(session, key, notify)).attempt;
+/** Waits until an attempt has ended, and until nothing of it runs where its executor had been lost. */
+async function endOf(session: Session, key: AttemptKey, notify: Notify): Promise<Attempt> {
+  const { attempt } = await followAttempt(session, key, notify);
+  const handle = await taskHandle(session, key.taskId);
+  while ((await patiently(() => askWorker(session, () => handle.query(carriedQuery)), notify)).stop !== null) {
+    await sleep(LOOK_MS);
+  }
+  return attempt;
+}
+
+const LOOK_MS = 250;
 
 /** Takes a task that only waits for its turn out of its project's queue. */
 async function leaveQueue(session: Session, task: Task): Promise<boolean> {

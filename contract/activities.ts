@@ -56,6 +56,8 @@ export interface RunReport {
   readonly resetsAt?: string | null | undefined;
   /** A digest of what the workspace held at the end: commit, changes, new files; null when it could not be made. */
   readonly workspace?: string | null | undefined;
+  /** The same before a review began. */
+  readonly workspaceBefore?: string | null | undefined;
 }
 
 /** Liveness of an attempt's executor: unknown is never dead. */

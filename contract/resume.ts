@@ -44,6 +44,7 @@ export function readReport(given: unknown, at: string): RunReport | null {
     warnings: z.array(z.string()).catch([]),
     resetsAt: moment.nullable().optional().catch(null),
     workspace: z.string().nullable().optional().catch(null),
+    workspaceBefore: z.string().nullable().optional().catch(null),
   });
   const parsed = schema.safeParse(given);
   return parsed.success ? parsed.data : null;

@@ -1,4 +1,4 @@
-import { heartbeat } from '@temporalio/activity';
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import { Worker, type NativeConnection } from '@temporalio/worker';
 import { createProviderActivities } from '../activities/provider/activities';
 import { createSandboxActivities } from '../activities/sandbox/activities';
@@ -21,7 +21,7 @@ export async function createHostWorker(config: WorkerConfig, connection: NativeC
     identity: `perdure-host ${String(process.pid)}@${home.hostId}`,
     activities: {
       ...createProviderActivities({ home: home.path, hostId: home.hostId, env, runnerEntry, workspaces }),
-      ...createSandboxActivities({ workspaces, heartbeat }),
+      ...createSandboxActivities({ workspaces, heartbeat, cancellation: cancellationSignal }),
     },
     maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,
     // Runs are handed over at once: their providers go on without this process.

@@ -24,6 +24,8 @@ export interface RunRequest {
   readonly deadlineAt?: string;
   readonly outputBytes: number;
   readonly escalation: Escalation;
+  /** Digest of what the workspace held before a review; null when git could not tell. */
+  readonly workspaceBefore?: string | null;
   /** What the report is to say besides; absent when there is nothing. */
   readonly notes?: string[];
 }

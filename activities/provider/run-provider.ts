@@ -44,7 +44,10 @@ async function followToReport({ deps, order, paths, context, account }: Followed
       secrets: secretValues(env, codexHome),
     });
     account.conclude(order, report);
-    return order.report === undefined ? report : { ...report, workspace: await deps.workspaces.digestOf(order.task) };
+    if (order.report === undefined) return report;
+    const workspaceBefore = request?.workspaceBefore;
+    const workspace = await deps.workspaces.digestOf(order.task);
+    return { ...report, workspace, ...(workspaceBefore !== undefined && { workspaceBefore }) };
   } finally {
     await output.close();
   }

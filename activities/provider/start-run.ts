@@ -42,6 +42,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
     ...(order.deadlineAt !== undefined && { deadlineAt: order.deadlineAt }),
     outputBytes: limits.outputBytes,
     escalation: deps.escalation ?? ESCALATION,
+    ...(order.report === 'verdict' && { workspaceBefore: await deps.workspaces.digestOf(order.task) }),
     ...(notes.length > 0 && { notes }),
   };
   // Not flushed: until the claim is durable nothing depends on them.

@@ -20,7 +20,11 @@ const SHOWN = 1_000;
 const CONTROL = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g;
 
 /** Runs one acceptance command in a workspace, in a process group of its own that ends with it. */
-export async function checkCriterion(command: string, workspace: string): Promise<CriterionResult> {
+export async function checkCriterion(
+  command: string,
+  workspace: string,
+  signal?: AbortSignal,
+): Promise<CriterionResult> {
   const { PATH, HOME, LANG, TMPDIR, USER, SHELL } = process.env;
   const mark = workMark('check', workspace, command);
   // A worker that was killed leaves its check running: two at once would disturb each other.
@@ -32,12 +36,15 @@ export async function checkCriterion(command: string, workspace: string): Promis
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = collect(child);
-  const timer = setTimeout(() => {
+  const endNow = (): void => {
     endGroup(child);
-  }, CHECK_MS);
+  };
+  const timer = setTimeout(endNow, CHECK_MS);
+  signal?.addEventListener('abort', endNow);
   const closed = once(child, 'close').catch(() => undefined);
   const { exitCode, note } = await ending(child);
   clearTimeout(timer);
+  signal?.removeEventListener('abort', endNow);
   endGroup(child);
   await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
   child.stdout.destroy();

@@ -1,10 +1,11 @@
 import { decideUpdate } from '../../contract/decision';
-import { stopUpdate } from '../../contract/run';
-import { addActivityUpdate, whyQuery } from '../../contract/task';
+import { carriedQuery, stopUpdate } from '../../contract/run';
+import { addActivityUpdate, setStatusUpdate, updateUpdate, whyQuery } from '../../contract/task';
 import { checkpoint, done, verdict } from '../helpers/checkpoint';
 import { deliveriesOn, failed, said } from '../helpers/deliveries';
 import { codeOf, idOf, Stage } from '../helpers/stage';
 import { until } from '../helpers/dev-server';
+import { goodReport } from '../helpers/fake-host';
 
 describe('a supervised delivery that does not just go on', () => {
   let stage: Stage;
@@ -125,5 +126,100 @@ describe('a supervised delivery that does not just go on', () => {
     stage.host.release(order, said(report));
     await on.rest(task);
     expect(on.ordersOf(task).map(({ message }) => message.includes('NOTE <1>'))).toEqual([false, true, false]);
+  });
+
+  it('is given more when it failed or ended with a used-up budget, and says so (BG-13)', async () => {
+    const task = await on.create();
+    on.script(failed({ code: 'session_not_found', error: 'no rollout' }));
+    await on.supervise(task, { supervise: { budget: { attempts: 1 } } });
+    expect((await on.rest(task)).why).toMatchObject({
+      attention: 'failed',
+      next: 'decide --continue with more budget',
+    });
+    const goOn = (raise?: { attempts: number }) =>
+      task.executeUpdate(decideUpdate, { args: [{ decision: 'continue', ...(raise && { raise }) }] });
+    on.script(done(idOf(task)));
+    await goOn({ attempts: 1 });
+    expect((await on.rest(task)).task.status).toBe('completed');
+    expect(await codeOf(goOn())).toBe('budget_exhausted');
+    await goOn({ attempts: 1 });
+    expect((await on.rest(task)).attempts).toHaveLength(3);
+  });
+
+  it('counts usage limits against its budgets, and believes a wrong reset time less each time (BG-1, P26)', async () => {
+    const limit = failed({ code: 'usage_limit', error: 'limit', resetsAt: '2026-01-01T00:00:02.000Z' });
+    const task = await on.create();
+    on.script(limit);
+    await on.supervise(task, { supervise: { budget: { attempts: 1 } } });
+    expect((await on.rest(task)).why).toMatchObject({ attention: 'budget' });
+    expect(on.ordersOf(task)).toHaveLength(1);
+    const plain = await stage.create();
+    await stage.dispatch(plain);
+    await until(async () => {
+      const { intent, attempts } = await plain.query(carriedQuery);
+      const wait = intent?.kind === 'run' ? Date.parse(intent.notBefore ?? '') - Date.now() : 0;
+      return attempts.length > 2 && wait > 30_000;
+    });
+    await plain.executeUpdate(stopUpdate, { args: [{}] });
+  });
+
+  it('is reviewed again when the review itself failed, and within its budgets (CK-19, BG-1)', async () => {
+    const task = await on.create();
+    const id = idOf(task);
+    on.script(done(id), failed(), verdict(id));
+    await on.supervise(task, { supervise: { verify: true } });
+    const { task: ended, attempts } = await on.rest(task);
+    expect(ended.status).toBe('completed');
+    expect(attempts.map(({ purpose, policy }) => [purpose, policy.sandbox])).toEqual([
+      ['work', 'workspace-write'],
+      ['review', 'read-only'],
+      ['review', 'read-only'],
+    ]);
+    const tight = await on.create();
+    on.script(done(idOf(tight)), verdict(idOf(tight)));
+    await on.supervise(tight, { supervise: { verify: true, budget: { attempts: 1 } } });
+    expect((await on.rest(tight)).why).toMatchObject({ attention: 'budget' });
+    expect(on.ordersOf(tight)).toHaveLength(1);
+  });
+
+  it('counts a review of what the criteria wrote, as long as nothing changed while it looked (CK-19)', async () => {
+    const task = await on.create();
+    const id = idOf(task);
+    const at = (workspace: string, report: object) => ({ ...said(report), workspace });
+    on.script(at('w1', done(id)), { ...at('w2', verdict(id)), workspaceBefore: 'w2' });
+    await on.supervise(task, { supervise: { verify: true } });
+    const { task: ended, attempts } = await on.rest(task);
+    expect([ended.status, attempts.length]).toEqual(['completed', 2]);
+  });
+
+  it('is not judged by its own run: neither by its word nor by other criteria (CK-14)', async () => {
+    const task = await on.create();
+    stage.host.run = stage.host.hold;
+    const { attemptId } = await on.supervise(task);
+    const order = await stage.orderOf(attemptId);
+    const actor = `run:${attemptId}`;
+    const completed = { actor, status: 'completed' as const, result: 'trust me' };
+    expect(await codeOf(task.executeUpdate(setStatusUpdate, { args: [completed] }))).toBe('HUMAN_REQUIRED');
+    expect(await codeOf(task.executeUpdate(updateUpdate, { args: [{ actor, acceptance: [] }] }))).toBe(
+      'HUMAN_REQUIRED',
+    );
+    expect(order.message).not.toContain('set_status completed');
+    await task.executeUpdate(updateUpdate, { args: [{ acceptance: [] }] });
+    stage.host.release(order, said({ ...done(idOf(task)), criteria: [] }));
+    expect((await on.rest(task)).why).toMatchObject({ attention: 'input' });
+    expect((await stage.record(task)).status).toBe('interrupted');
+  });
+
+  it('of a managed task is retried by its queue once its executor is proven gone (MA2, RC-14)', async () => {
+    const task = await stage.create({
+      metadata: { projectId: `P-${idOf(await stage.create())}` },
+      acceptance: ['make'],
+    });
+    on.script(failed({ outcome: 'interrupted_owner', code: 'interrupted_owner', exit: null }));
+    await stage.ask(task);
+    await until(async () => (await task.query(whyQuery)).attention === 'recovery');
+    stage.host.run = (order) => goodReport(order);
+    await task.executeUpdate(decideUpdate, { args: [{ decision: 'retry' }] });
+    await until(() => on.ordersOf(task).length === 2);
   });
 });

@@ -1,4 +1,4 @@
-import { condition, workflowInfo } from '@temporalio/workflow';
+import { condition, patched, workflowInfo } from '@temporalio/workflow';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { SANDBOX_OF, type DirectTask } from '../../contract/direct';
 import { directWorkflowId } from '../../contract/names';
@@ -25,12 +25,22 @@ export async function invoke(direct: DirectRecord): Promise<RunReport | null> {
   const report = await Promise.race([run.report, condition(() => direct.isFull()).then(() => 'full' as const)]);
   over.isOver = true;
   if (report !== 'full') {
-    await stopping;
+    await (direct.task.stop === null ? stopping : confirmedOrLate(stopping));
     return report;
   }
   run.letGo();
   // A stop under way is sent again by the next run: it is idempotent.
   return run.report;
+}
+
+/** How long a result waits for the host to confirm the stop that came before it. */
+const CONFIRM = '30 seconds';
+
+async function confirmedOrLate(stopping: Promise<void>): Promise<void> {
+  if (!patched('2026-11-stop-not-confirmed')) return stopping;
+  const state = { isConfirmed: false };
+  void stopping.then(() => (state.isConfirmed = true));
+  await condition(() => state.isConfirmed, CONFIRM);
 }
 
 interface Over {

@@ -21,14 +21,17 @@ export async function deliver(record: TaskRecord): Promise<RunReport | null> {
   if (record.carried.stop !== null && !intent.isHandedOver) return unstartedReport('stopped', 'user_stopped', now());
   record.commit((carried) => ({ ...carried, intent: { ...intent, isHandedOver: true, notBefore: null } }));
   const run = await startRun(orderOf(record, attempt), attempt);
-  const over = { isOver: false };
+  const over = { isOver: false, isConfirmed: false };
   const stopping = stopWhenAsked(() => record.carried.stop !== null, attempt, over);
+  void stopping.then(() => (over.isConfirmed = true));
   const noting = record.carried.version > 3 ? noteUnconfirmedStop(record, attempt, over) : undefined;
   const report = await Promise.race([run.report, condition(() => record.isFull()).then(() => 'full' as const)]);
   if (report === 'full') run.letGo();
   const last = report === 'full' ? await run.report : report;
   over.isOver = true;
-  await Promise.all([stopping, noting]);
+  // The next run sends the stop again; a result is not held back for longer than its host may take to confirm.
+  if (noting === undefined) await stopping;
+  else if (last !== null) await Promise.race([stopping, noting]);
   return last;
 }
 

@@ -8,6 +8,7 @@ import { attemptIdFor } from '../task-record/attempt-id';
 import { planNext } from '../task-record/continuing';
 import { amendAttempt, currentAttempt } from '../task-record/attempt';
 import { isPlanned, settle } from '../task-record/settling';
+import { stopSettled } from '../task-record/stopping';
 import { isSettling } from '../task-record/view';
 import { deliver } from './deliver';
 import { judgeByCriteria } from './judge-by-criteria';
@@ -43,7 +44,8 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
     const planned = isPlanned(record.carried);
     record.conclude((carried) => {
       const settled = amendAttempt(carried, { settledAt: now() });
-      return planned ? planNext(settled, { attemptId: followingAttempt(settled), at: now() }) : settled;
+      if (planned) return planNext(settled, { attemptId: followingAttempt(settled), at: now() });
+      return stopSettled(settled, now());
     });
     // A reopening that came in meanwhile is the resting task's to make.
     if (record.carried.intent?.kind === 'run') return goOn(record, 'dispatchTask');

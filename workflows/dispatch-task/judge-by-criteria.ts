@@ -1,4 +1,4 @@
-import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
 import type { SandboxActivities } from '../../contract/activities';
 import { hostQueue } from '../../contract/names';
 import type { Attempt, CriterionResult } from '../../contract/run';
@@ -12,15 +12,35 @@ export async function judgeByCriteria(record: TaskRecord): Promise<void> {
   const isOpen = attempt?.completion === 'criteria' && attempt.outcome === 'completed';
   if (!isOpen || record.carried.task.status !== 'in_progress') return;
   if (attempt.purpose !== undefined) return proveDone(record, attempt);
-  const results = await checkOnHost(record, attempt.hostId);
+  const results = await checkUnlessStopped(record, attempt.hostId);
+  if (results === null) return;
   record.conclude((carried) => concludeByCriteria(carried, results, now()));
 }
 
 /** Proves what a supervised attempt claims to have done (CK-14): its word alone completes nothing. */
 async function proveDone(record: TaskRecord, { hostId, checkpoint }: Attempt): Promise<void> {
   if (checkpoint !== 'done') return;
-  const criteria = await checkOnHost(record, hostId);
+  const criteria = await checkUnlessStopped(record, hostId);
+  if (criteria === null) return;
   record.conclude((carried) => amendAttempt(carried, { criteria }));
+}
+
+/** What the criteria came to; null when a stop came in, which ends the commands. */
+async function checkUnlessStopped(record: TaskRecord, hostId: string): Promise<CriterionResult[] | null> {
+  if (record.carried.version < 4) return checkOnHost(record, hostId);
+  const scope = new CancellationScope();
+  const over = { isOver: false };
+  void condition(() => record.carried.stop !== null || over.isOver).then(() => {
+    scope.cancel();
+  });
+  try {
+    return await scope.run(() => checkOnHost(record, hostId));
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return null;
+  } finally {
+    over.isOver = true;
+  }
 }
 
 async function checkOnHost({ carried }: TaskRecord, hostId: string): Promise<CriterionResult[]> {
@@ -36,7 +56,7 @@ async function checkOnHost({ carried }: TaskRecord, hostId: string): Promise<Cri
   try {
     return await checkCriteria({ task: { tenantId, taskId }, repository: workspace.path, commands: acceptance });
   } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
     const output = `the check could not run: ${error.cause?.message ?? error.message}`.slice(0, 600);
     return acceptance.map((command) => ({ command, met: false, exitCode: null, output }));
   }

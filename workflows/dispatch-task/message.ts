@@ -24,6 +24,14 @@ const INSTRUCTIONS = [
     'the caller records the outcome by it.',
 ];
 
+/** What a run of a delivery is told instead: it proves nothing by its own word. */
+const RUNS_HERE = INSTRUCTIONS.slice(0, 2);
+
+function instructions({ purpose }: Attempt): string[] {
+  if (purpose === 'review') return [];
+  return purpose === 'work' ? RUNS_HERE : INSTRUCTIONS;
+}
+
 /**
  * The first message of a run (WM). On a thread that goes on, the task's text is in it already and is not sent again as
  * if it were new: the message says what became of the last run, and that its effects have to be checked first.
@@ -38,7 +46,7 @@ export function workerMessage(
   const parts = [
     ...why(attempt),
     ...(isContinued && !isNextStep(attempt) ? [continued(task)] : []),
-    ...(attempt.purpose === 'review' ? [] : INSTRUCTIONS),
+    ...instructions(attempt),
     `Task id: ${task.id}`,
     `# ${oneLine(task.title)}`,
     ...(isContinued ? [] : [task.description?.trim() || 'No description was provided.']),

@@ -35,13 +35,14 @@ const CONFIRM_MS = 30_000;
 export async function noteUnconfirmedStop(
   record: TaskRecord,
   { attemptId, hostId }: Attempt,
-  run: { readonly isOver: boolean },
+  /** Whether there is nothing more to confirm. */
+  over: { readonly isConfirmed: boolean },
 ): Promise<void> {
-  await condition(() => record.carried.stop !== null || run.isOver);
+  await condition(() => record.carried.stop !== null || over.isConfirmed);
   const { stop } = record.carried;
-  if (stop === null || run.isOver || stopIncident(record.carried) !== undefined) return;
+  if (stop === null || over.isConfirmed || stopIncident(record.carried) !== undefined) return;
   const left = Date.parse(stop.at) + CONFIRM_MS - Date.parse(now());
-  if (await condition(() => run.isOver, Math.max(left, 1))) return;
+  if (await condition(() => over.isConfirmed, Math.max(left, 1))) return;
   const evidence = [`host ${hostId} has not confirmed within 30 s that nothing of attempt ${attemptId} runs`];
   record.commit((carried) => addIncident(carried, { code: 'stop_unconfirmed', at: now(), evidence }));
 }

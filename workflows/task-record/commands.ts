@@ -11,6 +11,7 @@ import {
 } from '../../contract/task';
 import type { z } from 'zod';
 import { bounded, threadId } from '../../contract/text';
+import { refuseOwnProof } from './supervision';
 import { append, type Step } from './transitions';
 
 /** What a caller is told of the task that its request changed. */
@@ -56,6 +57,8 @@ export function updateTask(carried: Carried, update: z.output<typeof taskUpdateS
     ...given,
     context: { ...carried.task.context, ...context },
   };
+  const byRun = given['acceptance'] === undefined ? null : refuseOwnProof(carried, actor);
+  if (byRun !== null) return byRun;
   if (recordLength(task) > RECORD_BYTES) return tooLarge(task);
   const wrong = refuseContext(task, context ?? {});
   if (wrong !== null) return wrong;

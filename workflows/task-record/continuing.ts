@@ -6,7 +6,7 @@ import { bounded } from '../../contract/text';
 import { currentAttempt } from './attempt';
 import { budgetReason, spentOf } from './delivery';
 import { dispatchAgain, newAttempt } from './dispatching';
-import { addIncident, completeRun, ENGINE, failRun, interruptStopped, waitsForLimit } from './settling';
+import { addIncident, completeRun, ENGINE, failRun, interruptStopped, keptStop, waitsForLimit } from './settling';
 import { append, transit } from './transitions';
 import { asEarlier } from './window';
 
@@ -38,7 +38,7 @@ export function planNext(carried: Carried, next: Next): Carried {
 }
 
 /** What is planned to be done no more: the task rests. */
-const atRest = (carried: Carried): Carried => ({ ...carried, intent: null, stop: null });
+const atRest = (carried: Carried): Carried => ({ ...carried, intent: null, stop: keptStop(carried) });
 
 /** First pause before a failed attempt is followed by another one; it doubles. */
 const BACK_OFF_MS = 5_000;
@@ -48,25 +48,42 @@ const UNKNOWN_RESET_MS = 15 * 60_000;
 
 function afterFailure(carried: Carried, attempt: Attempt, next: Next): Carried {
   const { delivery } = carried;
-  if (waitsForLimit(attempt)) return again(carried, next, { mode: 'retry', notBefore: afterReset(attempt, next) });
+  const { purpose } = attempt;
+  if (waitsForLimit(attempt)) {
+    const how = { mode: 'retry' as const, notBefore: afterReset(carried, attempt, next), purpose };
+    // An account that is at its limit again and again uses up what the delivery may.
+    return carried.version > 3 ? unlessExhausted(carried, next, how) : again(carried, next, how);
+  }
   const mayGoOn = attempt.code !== null && FAILURES[attempt.code].retryable && attempt.code !== 'usage_limit';
   if (delivery === null || !mayGoOn) return failRun(atRest(carried), attempt, next.at);
   const fruitless = delivery.fruitless + 1;
   const pause = Math.min(BACK_OFF_MS * 2 ** (fruitless - 1), MAX_BACK_OFF_MS);
   const notBefore = new Date(Date.parse(next.at) + pause).toISOString();
-  return unlessExhausted({ ...carried, delivery: { ...delivery, fruitless } }, next, { mode: 'retry', notBefore });
+  return unlessExhausted({ ...carried, delivery: { ...delivery, fruitless } }, next, {
+    mode: 'retry',
+    notBefore,
+    purpose,
+  });
 }
 
 /**
  * When an attempt may follow one that a usage limit ended: at the reset, spread by its id over a twentieth of the wait
  * (10 s to 5 min), so that not all tasks of an account come at once.
  */
-function afterReset({ resetsAt }: Attempt, { attemptId, at }: Next): string {
+function afterReset(carried: Carried, { resetsAt }: Attempt, { attemptId, at }: Next): string {
   const from = Date.parse(at);
-  const wait = resetsAt ? Math.max(0, Date.parse(resetsAt) - from) : UNKNOWN_RESET_MS;
+  const told = resetsAt ? Math.max(0, Date.parse(resetsAt) - from) : UNKNOWN_RESET_MS;
+  const wait = Math.max(told, leastWait(carried));
   const spread = Math.min(Math.max(wait / 20, 10_000), 5 * 60_000);
   const share = Number.parseInt(attemptId.slice(0, 8), 16) / 0x1_0000_0000;
   return new Date(from + wait + Math.floor(spread * share)).toISOString();
+}
+
+/** A reset time that turned out to be wrong is not believed again at once: the pause doubles with each try in a row. */
+function leastWait({ attempts }: Carried): number {
+  const started = attempts.filter(({ spawns }) => spawns > 0);
+  const tries = started.length - 1 - started.findLastIndex(({ code }) => code !== 'usage_limit');
+  return tries < 2 ? 0 : Math.min(60_000 * 2 ** (tries - 2), UNKNOWN_RESET_MS);
 }
 
 function afterRejection(carried: Carried, delivery: Delivery, next: Next): Carried {
@@ -101,7 +118,17 @@ function afterCheckpoint(carried: Carried, delivery: Delivery, { attempt, next }
     );
     return unlessExhausted(refuted(carried, delivery, findings), next, { mode: 'resume' });
   }
-  if (delivery.verify) return again(carried, next, { mode: 'resume', purpose: 'review' });
+  if (delivery.verify) {
+    const review = { mode: 'resume' as const, purpose: 'review' as const };
+    return carried.version > 3 ? unlessExhausted(carried, next, review) : again(carried, next, review);
+  }
+  if (carried.task.acceptance.length === 0 && carried.version > 3) {
+    return ask(
+      carried,
+      { reason: 'criteria_unknown', question: 'there is no acceptance criterion that proves it' },
+      next,
+    );
+  }
   return completeRun(
     atRest(carried),
     { attempt, result: report.summary, criteriaMet: carried.task.acceptance.length },
@@ -149,7 +176,7 @@ function ask(carried: Carried, { reason, question }: Question, { at }: Next): Ca
 interface Again {
   readonly mode: RunMode;
   readonly notBefore?: string;
-  readonly purpose?: 'work' | 'review';
+  readonly purpose?: Attempt['purpose'];
 }
 
 function unlessExhausted(carried: Carried, next: Next, how: Again): Carried {

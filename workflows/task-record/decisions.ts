@@ -5,7 +5,7 @@ import { RUN_ACTOR, type Carried } from '../../contract/run';
 import { boundedSummary } from './commands';
 import { closeIncidents } from './attempt';
 import { budgetReason, raise, spentOf } from './delivery';
-import { append, transit, type Step, type Transition } from './transitions';
+import { append, isTerminal, transit, type Step, type Transition } from './transitions';
 
 type Decision = z.output<typeof decideSchema>;
 /** The decisions that end something, where `retry` and `continue` begin an attempt. */
@@ -30,6 +30,14 @@ export const stopIncident = ({ incidents, attempts }: Carried) =>
 export const isHeld = ({ task, delivery, intent }: Carried): boolean =>
   delivery !== null && intent === null && task.status === 'interrupted';
 
+/** Whether a delivery may be let go on: one that rests or failed, and one that ended when it is given more. */
+function mayGoOn(carried: Carried, { raise: given = {} }: Decision): boolean {
+  if (isHeld(carried)) return true;
+  const { delivery, intent, task } = carried;
+  if (delivery === null || intent !== null) return false;
+  return task.status === 'failed' || (isTerminal(task.status) && Object.keys(given).length > 0);
+}
+
 /** The review that a task waits for, by the id of the activity that asked for it. */
 export const openReview = ({ task }: Carried): string | undefined =>
   task.status === 'review' ? task.activities.findLast(({ detail }) => detail.to === 'review')?.id : undefined;
@@ -48,7 +56,7 @@ export function decide(carried: Carried, decision: Decision, at: string): Step<D
   const open = openIncident(carried);
   const closing = { at, actor, decision: word };
   const incidents = carried.incidents.flatMap((each) => (each === open ? closeIncidents([each], closing) : [each]));
-  const decided = isReview ? carried : { ...carried, incidents };
+  const decided = isReview ? carried : { ...carried, incidents, stop: null };
   const next = transit(decided, transitionOf(carried, { ...decision, decision: word }), { at, actor });
   return { carried: next, answer: answerOf(next.task) };
 }
@@ -72,7 +80,7 @@ export function refuseGoOn(carried: Carried, decision: Decision): Failure | null
     return failure('budget_exhausted', `the delivery has used up ${spentOf(reason, raised)}`, { taskId: task.id });
   }
   if (decision.decision === 'retry') return refuseIncident(carried, decision);
-  if (isHeld(carried)) return null;
+  if (mayGoOn(carried, decision)) return null;
   return failure('NOTHING_TO_DECIDE', `task ${task.id} has no delivery that rests`, {
     taskId: task.id,
     ...otherHint(carried),

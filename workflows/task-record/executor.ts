@@ -11,6 +11,18 @@ export function suspectOf(carried: Carried): OrphanInput {
   return { task: { tenantId, taskId }, attempt, ...(claim !== null && { claim }) };
 }
 
+/** Whether the last executor was lost, and what followed was decided without proof that it is gone (RC-14). */
+export function isOwnerUnproven(carried: Carried): boolean {
+  const attempt = currentAttempt(carried);
+  if (carried.version < 4 || attempt?.outcome !== 'interrupted_owner' || carried.intent !== null) return false;
+  const { decision } =
+    carried.incidents.find(({ code, subject }) => code === 'interrupted_owner' && subject === attempt.attemptId) ?? {};
+  return decision === undefined || DECIDED_UNPROVEN.includes(decision);
+}
+
+/** Decisions about a lost executor that nobody has to prove anything for. */
+const DECIDED_UNPROVEN = ['accept', 'abandon', 'stop'];
+
 /** The claim that made a task `in_progress`; null when a dispatch or a reopening did. */
 export function claimOf({ task }: Carried): Claim | null {
   const last = task.activities.findLast(({ detail }) => detail.to !== undefined);

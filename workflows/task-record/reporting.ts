@@ -6,12 +6,12 @@ import { isProgress } from './delivery';
 import { readCheckpoint, readVerdict } from './read-checkpoint';
 
 /** Takes what an ended attempt reports of its work; a pending stop keeps it from being taken (US-7). */
-export function takeReport(carried: Carried, { at, workspace }: Omit<Ended, 'attempt'>): Carried {
+export function takeReport(carried: Carried, ended: Omit<Ended, 'attempt'>): Carried {
   const { delivery, stop } = carried;
   const attempt = currentAttempt(carried);
   if (delivery === null || attempt?.outcome !== 'completed' || attempt.code !== null || stop !== null) return carried;
   const take = attempt.purpose === 'review' ? takeVerdict : takeCheckpoint;
-  return take(carried, delivery, { attempt, at, workspace });
+  return take(carried, delivery, { attempt, ...ended });
 }
 
 interface Ended {
@@ -19,6 +19,8 @@ interface Ended {
   readonly at: string;
   /** What the workspace held at the end, as the host names it. */
   readonly workspace: string | null;
+  /** The same before a review began; null when its host did not look. */
+  readonly workspaceBefore: string | null;
 }
 
 const messageOf = ({ observation }: Attempt): string | null => observation?.text ?? null;
@@ -61,9 +63,10 @@ function takeCheckpoint(carried: Carried, delivery: Delivery, { attempt, at, wor
   return amendAttempt({ ...carried, delivery: accepted }, { checkpoint: report.status });
 }
 
-function takeVerdict(carried: Carried, delivery: Delivery, { attempt, workspace }: Ended): Carried {
-  // The review counts only for what the reviewer saw (CK-19).
-  const isSame = workspace === null || delivery.workspace === null || workspace === delivery.workspace;
+function takeVerdict(carried: Carried, delivery: Delivery, { attempt, workspace, workspaceBefore }: Ended): Carried {
+  // The review counts only for what the reviewer saw (CK-19); what the criteria wrote before it began is part of that.
+  const before = workspaceBefore ?? delivery.workspace;
+  const isSame = workspace === null || before === null || workspace === before;
   if (!isSame) return amendAttempt(carried, { checkpoint: 'workspace_changed' });
   const read = readVerdict(isCut(attempt) ? null : messageOf(attempt), carried.task.id);
   if ('diagnostic' in read) {

@@ -49,13 +49,14 @@ function usageOf(carried: Carried, report: RunReport): Usage | null {
 
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
 export function settle(carried: Carried, report: RunReport, at: string): Carried {
-  const { outcome, code, threadId, workspace, ...rest } = report;
+  const { outcome, code, threadId, workspace = null, workspaceBefore = null, ...rest } = report;
   const warnings = [...usageNotes(carried, report), ...report.warnings];
   const error = report.error === null ? null : bounded(report.error, 1_000);
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   const thread = threadId ?? attempt.threadId;
-  const ended = amendAttempt(confirmStop(carried, at), {
+  const isLost = outcome === 'interrupted_owner';
+  const ended = amendAttempt(isLost ? carried : confirmStop(carried, at), {
     ...rest,
     warnings: warnings.slice(0, 20).map((warning) => bounded(warning, 500)),
     outcome,
@@ -69,7 +70,7 @@ export function settle(carried: Carried, report: RunReport, at: string): Carried
   const isReview = attempt.purpose === 'review';
   const counted = countAttempt(ended);
   // What follows is planned once all of it is recorded; until then a stop finds the run.
-  const { intent, stop } = isPlanned(counted) ? counted : { intent: null, stop: null };
+  const { intent, stop } = isPlanned(counted) ? counted : { intent: null, stop: keptStop(counted) };
   const bound: Carried = {
     ...counted,
     intent,
@@ -80,8 +81,16 @@ export function settle(carried: Carried, report: RunReport, at: string): Carried
       context: { ...ended.task.context, ...(thread !== null && !isReview && { thread_id: thread }) },
     },
   };
-  return conclude(takeReport(bound, { at, workspace: workspace ?? null }), report, at);
+  return conclude(takeReport(bound, { at, workspace, workspaceBefore }), report, at);
 }
+
+/** The stop that the end of an attempt leaves open: that of a lost executor, until its host has ended what is left (US-6). */
+export const keptStop = (carried: Carried): Carried['stop'] =>
+  carried.version > 3 &&
+  carried.task.status === 'in_progress' &&
+  currentAttempt(carried)?.outcome === 'interrupted_owner'
+    ? carried.stop
+    : null;
 
 /** Closes what was noted of a stop that was not confirmed in time: the attempt has ended. */
 function confirmStop(carried: Carried, at: string): Carried {

@@ -4,6 +4,7 @@ import type { Carried } from '../../contract/run';
 import type { statusChangeSchema, Task, TaskAnswer, TaskStatus } from '../../contract/task';
 import { answerOf, resultWarnings } from './commands';
 import { isRefusal, isTerminal, mayBecome, refuseTransition, transit, type Step, type Transition } from './transitions';
+import { refuseOwnProof } from './supervision';
 import { isRunning } from './view';
 
 type StatusChange = z.output<typeof statusChangeSchema>;
@@ -77,6 +78,14 @@ const RULES: Record<TaskStatus, Rule> = {
   cancelled: toCancelled,
 };
 
+/** Whether the new status ends the run: a cancelled task's, and any that waits to begin. */
+function isEnded(carried: Carried, to: TaskStatus): boolean {
+  if (to === 'cancelled') return isRunning(carried);
+  const { intent, version } = carried;
+  const isWaiting = intent?.kind === 'run' && !intent.isHandedOver && intent.notBefore !== null;
+  return version > 3 && isWaiting && to !== 'in_progress';
+}
+
 /** Moves a task to another status on a caller's word (TS11); cancelling one that runs asks its run to stop (TS22). */
 export function setStatus(carried: Carried, change: StatusChange, at: string): Step<TaskAnswer> {
   const { task } = carried;
@@ -84,12 +93,14 @@ export function setStatus(carried: Carried, change: StatusChange, at: string): S
   if (task.ownerType !== 'agent') {
     return failure('AGENT_TASK_REQUIRED', `task ${task.id} belongs to a ${task.ownerType}`, { taskId: task.id });
   }
+  const byRun = change.status === 'completed' ? refuseOwnProof(carried, actor) : null;
+  if (byRun !== null) return byRun;
   const rule = RULES[change.status](task, change, isRunning(carried));
   if (rule === null) return { carried, answer: answerOf(task) };
   if (isRefusal(rule)) return rule;
   const moved = transit(carried, { ...rule, executionResultId }, { at, actor });
-  const stop = moved.stop ?? { at, actor, reason: 'cancelled' };
-  const next = rule.to === 'cancelled' && isRunning(carried) ? { ...moved, stop } : moved;
+  const stop = moved.stop ?? { at, actor, reason: rule.to };
+  const next = isEnded(carried, rule.to) ? { ...moved, stop } : moved;
   const working = isRunning(next) && next.stop === null ? ['its run still works; `perdure stop` ends it'] : [];
   return { carried: next, answer: answerOf(next.task, [...resultWarnings(carried, executionResultId), ...working]) };
 }

@@ -4,8 +4,38 @@ import type { Carried, stopSchema } from '../../contract/run';
 import { openIncident } from './decisions';
 import { dropAwaiting } from './dispatching';
 import { closeIncidents, currentAttempt } from './attempt';
+import { interruptStopped, keptStop } from './settling';
 import { transit, type Step } from './transitions';
-import { isRunning } from './view';
+import { isRunning, isSettling } from './view';
+
+interface Stopping {
+  readonly at: string;
+  readonly actor: string;
+  readonly reason: string;
+  /** What the open incidents are closed with. */
+  readonly decision: string;
+}
+
+function stopAtRest(carried: Carried, { at, actor, reason, decision }: Stopping): Carried {
+  const incidents = closeIncidents(carried.incidents, { at, actor, decision });
+  const detail = { type: 'interrupted', reason: 'user_stop' };
+  return transit({ ...carried, incidents, stop: null }, { to: 'interrupted', summary: reason, detail }, { at, actor });
+}
+
+/** Records the stop of a lost executor whose host has confirmed that nothing of it runs. */
+export function stopLost(carried: Carried, at: string): Carried {
+  const { stop, task } = carried;
+  if (stop === null || task.status !== 'in_progress') return { ...carried, stop: null };
+  return stopAtRest(carried, { at, actor: stop.actor, reason: stop.reason, decision: 'ended' });
+}
+
+/** Makes a stop true that came in while the result was recorded; that of a lost executor waits for its host. */
+export function stopSettled(carried: Carried, at: string): Carried {
+  const attempt = currentAttempt(carried);
+  if (carried.stop === null || attempt === undefined || keptStop(carried) !== null) return carried;
+  const rested = { ...carried, stop: null };
+  return carried.task.status === 'in_progress' ? interruptStopped(rested, attempt, at) : rested;
+}
 
 type StopRequest = z.output<typeof stopSchema>;
 interface StopAnswer {
@@ -15,12 +45,21 @@ interface StopAnswer {
   readonly stopping: boolean;
 }
 
+/**
+ * Whether a stop without a run waits for something: for the result that is being recorded, or for the host of a lost
+ * executor, which ends what may be left of it.
+ */
+function endsLater(carried: Carried): boolean {
+  if (carried.version < 4 || carried.task.status !== 'in_progress') return false;
+  return isSettling(currentAttempt(carried)) || openIncident(carried)?.code === 'interrupted_owner';
+}
+
 /** Accepts a user's stop (US-2, US-6, US-10): it is durable with the answer, and a second one answers like the first. */
 export function requestStop(carried: Carried, request: StopRequest, at: string): Step<StopAnswer> {
   const { task } = carried;
   const answer = (stopping: boolean): StopAnswer => ({ success: true, taskId: task.id, stopping });
   const reason = request.reason ?? 'stopped by a user';
-  if (isRunning(carried)) {
+  if (isRunning(carried) || endsLater(carried)) {
     const stop = carried.stop ?? { at, actor: request.actor, reason };
     return { carried: { ...carried, stop }, answer: answer(true) };
   }
@@ -30,14 +69,10 @@ export function requestStop(carried: Carried, request: StopRequest, at: string):
   }
   const attempt = currentAttempt(carried);
   if (openIncident(carried) !== undefined && task.status === 'in_progress') {
-    const incidents = closeIncidents(carried.incidents, { at, actor: request.actor, decision: 'stop' });
-    const detail = { type: 'interrupted', reason: 'user_stop' };
-    const stopped = transit(
-      { ...carried, incidents },
-      { to: 'interrupted', summary: reason, detail },
-      { at, actor: request.actor },
-    );
-    return { carried: stopped, answer: answer(false) };
+    return {
+      carried: stopAtRest(carried, { at, actor: request.actor, reason, decision: 'stop' }),
+      answer: answer(false),
+    };
   }
   if (attempt?.outcome === 'stopped' && task.status === 'interrupted') return { carried, answer: answer(false) };
   const last = attempt?.endedAt ? ` The last run ended ${attempt.outcome ?? ''} at ${attempt.endedAt}.` : '';

@@ -4,6 +4,7 @@ import type { Attempt, Carried } from '../../contract/run';
 import { executorOf, type Why } from '../../contract/task';
 import type { SearchAttributePair } from '@temporalio/common';
 import { isHeld, openIncident, openReview, stopIncident } from './decisions';
+import { budgetReason } from './delivery';
 import { boundThread } from './dispatching';
 import { claimOf } from './executor';
 import { currentAttempt } from './attempt';
@@ -21,13 +22,13 @@ const waitsUntil = ({ intent }: Carried): string | null =>
 export const isSettling = (attempt: Attempt | undefined): boolean =>
   attempt !== undefined && attempt.outcome !== null && attempt.settledAt === null;
 
+/** Whether an accepted stop is still to be made true. */
+const isStopping = (carried: Carried): boolean => carried.stop !== null && (carried.version > 3 || isRunning(carried));
+
 /** Judges what a task needs from its record alone. */
 export function attentionOf(carried: Carried): Attention {
-  const { stop } = carried;
-  if (isRunning(carried)) {
-    if (stop !== null) return stopIncident(carried) === undefined ? 'stopping' : 'recovery';
-    return waitsUntil(carried) === null ? 'running' : 'waiting';
-  }
+  if (isStopping(carried)) return stopIncident(carried) === undefined ? 'stopping' : 'recovery';
+  if (isRunning(carried)) return waitsUntil(carried) === null ? 'running' : 'waiting';
   if (isSettling(currentAttempt(carried))) return 'running';
   if (owesReceipt(carried)) return 'recovery';
   return attentionAtRest(carried);
@@ -123,7 +124,7 @@ const SENTENCES: Record<Attention, Sentence> = {
     'the end of the processes',
   ],
   recovery: (carried, attempt) => {
-    if (isRunning(carried)) return unconfirmed(carried, attempt);
+    if (isStopping(carried)) return unconfirmed(carried, attempt);
     return attentionAtRest(carried) === 'recovery' ? unsettled(carried, attempt) : unreceipted(carried, attempt);
   },
   budget: (carried) => [
@@ -149,7 +150,12 @@ const SENTENCES: Record<Attention, Sentence> = {
     `The task is interrupted: ${lastSummary(carried)}`,
     isHeld(carried) ? 'decide --continue, with --note as the answer' : 'dispatch (resumes it)',
   ],
-  failed: ({ task }) => [`The task failed: ${task.failureReason ?? ''}`, 'dispatch (retries it)'],
+  failed: ({ task, delivery }) => [
+    `The task failed: ${task.failureReason ?? ''}`,
+    delivery !== null && budgetReason(delivery, false) !== null
+      ? 'decide --continue with more budget'
+      : 'dispatch (retries it)',
+  ],
 };
 
 const lastSummary = ({ task }: Carried): string =>

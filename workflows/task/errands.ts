@@ -23,6 +23,7 @@ import { dispatchTask, dropAwaiting, isForQueue, type Dispatch } from '../task-r
 import { now, type TaskRecord } from '../task-record/record';
 import { readRelationsAtLast } from '../task-record/relations';
 import { append } from '../task-record/transitions';
+import { endLost, owesStop } from './end-lost';
 import { enqueue } from './enqueue';
 import { queueOwedReceipt } from './owed-receipts';
 import { attemptIdOf } from './resting-rules';
@@ -41,8 +42,10 @@ type Errand = () => Promise<void>;
 export function nextErrand(record: TaskRecord): Errand | undefined {
   const [owed] = record.carried.owedReceipts ?? [];
   const soon = soonErrand(record);
-  if (soon !== undefined || owed === undefined) return soon;
+  if (soon !== undefined) return soon;
   const isNeeded = () => record.carried.intent !== null || record.isFull() || soonErrand(record) !== undefined;
+  if (owesStop(record)) return () => endLost(record, isNeeded);
+  if (owed === undefined) return undefined;
   return () => queueOwedReceipt(record, owed, isNeeded);
 }
 

@@ -3,7 +3,7 @@ import { failure, type Failure } from '../../contract/failures';
 import { hasRelations, NO_RELATIONS, refuseDependencies } from '../../contract/relation';
 import type { DecideAnswer } from '../../contract/decision';
 import type { Carried, DispatchAnswer } from '../../contract/run';
-import { findHolder } from '../fail-orphan';
+import { findHolder, judgeOrphan } from '../fail-orphan';
 import { attemptIdFor } from '../task-record/attempt-id';
 import {
   awaitDependencies,
@@ -18,20 +18,24 @@ import {
   type ReopenRequest,
 } from '../task-record/dispatching';
 import { beginsAttempt, letGoOn, openIncident, refuseGoOn } from '../task-record/decisions';
+import { refuseDelivery } from '../task-record/delivery';
 import { acceptReopen, refuseReopen } from '../task-record/reopening';
 import { plainDecisions, type PhaseRules } from '../task-record/handlers';
 import { now, type TaskRecord } from '../task-record/record';
 import { refuse } from '../task-record/refusal';
 import { readRelations } from '../task-record/relations';
-import { claimOf, isBareClaim } from '../task-record/executor';
+import { claimOf, isBareClaim, isOwnerUnproven, suspectOf } from '../task-record/executor';
 import { failOrphaned, failRejected, notOrphaned } from '../task-record/settling';
 import { isTerminal, refuseTransition } from '../task-record/transitions';
 import { converge, isOrphan } from './converge';
+import { owesStop } from './end-lost';
 import { enqueue } from './enqueue';
 
 /** How a resting task takes a dispatch, a reopening and a judgement of its executor. */
 export function restingRules(record: TaskRecord): PhaseRules {
   let isConverging = false;
+  // A stop that waits for a host is to be made true first.
+  const isBusy = () => isConverging || owesStop(record);
   const once = async <T>(work: () => Promise<T>): Promise<T> => {
     isConverging = true;
     return work().finally(() => (isConverging = false));
@@ -41,35 +45,41 @@ export function restingRules(record: TaskRecord): PhaseRules {
   const enqueueOnce = (dispatch: Dispatch): Promise<DispatchAnswer> =>
     (enqueuing ??= enqueue(record, dispatch).finally(() => (enqueuing = null)));
   const orphaned = () => isOrphan(record.carried) && managerOf(record.carried) === null;
-  const begin = async (dispatch: Dispatch, { prepare, refusalOf }: Beginning = {}): Promise<DispatchAnswer> => {
+  const prove = async (dispatch: Dispatch, { refusalOf }: Beginning): Promise<void> => {
+    const refusal = await once(() => convergeForDispatch(record, dispatch, refusalOf !== undefined));
+    if (refusal !== null) refuse(refusalOf?.(refusal) ?? refusal);
+  };
+  const begin = async (dispatch: Dispatch, how: Beginning = {}): Promise<DispatchAnswer> => {
+    const { prepare } = how;
     if (isForQueue(record.carried, dispatch)) {
+      // The queue may start it once it is no more in progress.
+      if (prepare !== undefined && record.carried.version > 3 && isOrphan(record.carried)) await prove(dispatch, how);
       if (prepare !== undefined) record.commit(prepare);
       return enqueueOnce(dispatch);
     }
     const requestId = currentUpdateInfo()?.id;
     const attemptId = attemptIdOf(dispatch);
-    if (orphaned() && !isConverging) {
-      const refusal = await once(() => convergeForDispatch(record, dispatch));
-      if (refusal !== null) refuse(refusalOf?.(refusal) ?? refusal);
-    }
+    if (orphaned() && !isConverging) await prove(dispatch, how);
+    else if (isOwnerUnproven(record.carried) && !isConverging) await once(() => proveGone(record));
     return start(record, { dispatch, attemptId, requestId, prepare });
   };
   return {
     dispatch: {
       check(dispatch) {
         const { task, intent, version } = record.carried;
-        if (isConverging || intent !== null) return notDispatchable(task);
-        return refuseDispatch({ version, task: orphaned() ? { ...task, status: 'failed' } : task }, dispatch);
+        if (isBusy() || intent !== null) return notDispatchable(task);
+        const seen = { version, task: orphaned() ? { ...task, status: 'failed' as const } : task };
+        return refuseDispatch(seen, dispatch) ?? refuseDelivery(record.carried, dispatch);
       },
       accept: (dispatch) => begin(dispatch),
     },
-    decide: decideRule(record, { isBusy: () => isConverging, begin }),
+    decide: decideRule(record, { isBusy: () => isBusy() || enqueuing !== null, begin }),
     reopen: {
       check: (reopen) => refuseReopen(record.carried, reopen),
       accept: (reopen) => acceptReopening(record, reopen),
     },
     failOrphan: {
-      check: () => (isConverging ? notDispatchable(record.carried.task) : notOrphaned(record.carried)),
+      check: () => (isBusy() ? notDispatchable(record.carried.task) : notOrphaned(record.carried)),
       async accept({ actor }) {
         const { liveness, evidence, failed } = await once(() => converge(record, actor));
         return { success: true, taskId: record.carried.task.id, liveness, evidence, failed };
@@ -132,7 +142,11 @@ export function attemptIdOf({ requestId }: { requestId?: string | undefined }): 
 }
 
 /** A dispatch is a decision to go on where nothing executes the task; without proof of that it is refused as live. */
-async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Promise<Failure | null> {
+async function convergeForDispatch(
+  record: TaskRecord,
+  { actor }: Dispatch,
+  isDecision: boolean,
+): Promise<Failure | null> {
   const rejected = openIncident(record.carried);
   if (rejected?.code === 'checkpoint_rejected') {
     // Its process has ended: what is open is what to make of its report.
@@ -146,11 +160,38 @@ async function convergeForDispatch(record: TaskRecord, { actor }: Dispatch): Pro
     return null;
   }
   const { liveness, evidence, isSame } = await converge(record, actor);
-  if (!isSame || liveness === 'dead') return null;
+  // A dispatch follows the status that it finds (DS8); a decision was about what is no more.
+  if (liveness === 'dead' && (isSame || !isDecision)) return null;
+  if (!isSame) return changedMeanwhile(record);
   return {
     ...notDispatchable(record.carried.task),
     hint: `The task is in_progress and its executor is ${liveness}: ${evidence.join('; ')}`,
   };
+}
+
+/** What somebody did to the task while its executor was looked for stays: nothing is begun over it. */
+function changedMeanwhile({ carried: { task, version } }: TaskRecord): Failure | null {
+  if (version < 4) return null;
+  return failure('TASK_STATUS_CONFLICT', `task ${task.id} became ${task.status} while its executor was looked for`, {
+    hint: 'Look at the task, then ask again.',
+    retryable: true,
+    taskId: task.id,
+  });
+}
+
+/** An executor that was lost, and that a person's decision passed over, has to be gone before another one begins. */
+async function proveGone(record: TaskRecord): Promise<void> {
+  const { id: taskId, statusSince } = record.carried.task;
+  const { liveness, evidence } = await judgeOrphan(suspectOf(record.carried));
+  if (record.carried.task.statusSince !== statusSince)
+    refuse(changedMeanwhile(record) ?? notDispatchable(record.carried.task));
+  if (liveness === 'dead') return;
+  refuse(
+    failure('owner_unconfirmed', `the executor of the last attempt of task ${taskId} is not proven gone`, {
+      hint: `It is ${liveness}: ${evidence.join('; ')}`,
+      taskId,
+    }),
+  );
 }
 
 interface Start extends Pick<Beginning, 'prepare'> {
@@ -177,6 +218,7 @@ async function start(record: TaskRecord, { dispatch, attemptId, requestId, prepa
     if (carried.version > 1 && !wasTerminal && isTerminal(carried.task.status)) {
       return refuseTransition(carried.task, 'in_progress');
     }
+    if (owesStop(record)) return notDispatchable(carried.task);
     const prepared = prepare?.(carried) ?? carried;
     return dispatchTask(prepared, { dispatch, attemptId, at: now(), relations });
   });
@@ -194,6 +236,7 @@ async function acceptReopening(record: TaskRecord, reopen: ReopenRequest): Promi
   const { dispatch } = reopen;
   if (dispatch === undefined) return record.perform((carried) => acceptReopen(carried, reopen));
   const attemptId = attemptIdOf(reopen);
+  if (isOwnerUnproven(record.carried)) await proveGone(record);
   const relations = await readRelations(record);
   return record.perform((carried) => acceptReopen(carried, reopen, { dispatch, attemptId, relations }));
 }

@@ -50,4 +50,14 @@ describe('an acceptance criterion', () => {
     expect(other.signalCode).toBeNull();
     other.kill('SIGKILL');
   });
+
+  it('ends when nobody wants its result any more', async () => {
+    const ending = new AbortController();
+    const result = checkCriterion('sleep 600', tmpdir(), ending.signal);
+    const abort = setInterval(() => {
+      ending.abort();
+    });
+    expect(await result).toMatchObject({ met: false, output: 'ended by SIGKILL' });
+    clearInterval(abort);
+  });
 });
