@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkpointSchema } from './checkpoint';
+import { keptCheckpointSchema } from './checkpoint';
 import { instant } from './text';
 
 const tokens = z.int().min(1).max(1e12);
@@ -57,7 +57,7 @@ export const deliverySchema = z.strictObject({
   /** Checkpoints in a row that were not accepted. */
   misses: z.int(),
   /** The last checkpoint that was accepted, and the attempt that made it. */
-  checkpoint: z.strictObject({ attemptId: z.uuid(), at: instant, report: checkpointSchema }).nullable(),
+  checkpoint: z.strictObject({ attemptId: z.uuid(), at: instant, report: keptCheckpointSchema }).nullable(),
   /** What the product or a reviewer found missing although the agent said `done`. */
   findings: z.array(z.string()),
   /** Why the last checkpoint was not accepted; the agent is told this and nothing else (CK-10). */

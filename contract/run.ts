@@ -188,7 +188,8 @@ export const carriedSchema = z.strictObject({
    * The rules that the run plays by: those of the code that wrote its input, so that it replays alike on newer code.
    * 2: project queues, children cancelled with their parent, notes kept until a run was given them.
    * 3: what is left of a lost attempt is saved with its incident.
-   * 4: a stop that its host does not confirm in time is an incident; no receipt is asked for what never passed the fence.
+   * 4: a stop that its host does not confirm in time is an incident; no receipt is asked for what never passed the fence;
+   *    a report is checked as it is kept.
    */
   version: rulesVersion,
   task: taskSchema,

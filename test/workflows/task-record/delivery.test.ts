@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../contract/delivery';
+import { deliverySchema, type Delivery } from '../../../contract/delivery';
 import { account, budgetReason, isProgress, limitsWithin, raise } from '../../../workflows/task-record/delivery';
 import type { Attempt } from '../../../contract/run';
 import { checkpoint } from '../../helpers/checkpoint';
@@ -75,6 +75,12 @@ describe('progress', () => {
     ...delivery,
     workspace,
     checkpoint: { attemptId: '0199aaaa-bbbb-4ccc-8ddd-000000000001', at: '2026-01-01T00:00:00.000Z', report: before },
+  });
+
+  it('is told by a record whatever earlier rules accepted in it', () => {
+    const blank = { ...before, summary: '', nextStep: '', question: '', remainingWork: [''] };
+    const kept = known().checkpoint;
+    expect(deliverySchema.safeParse({ ...delivery, checkpoint: { ...kept, report: blank } }).success).toBe(true);
   });
 
   it('is a first checkpoint, a criterion newly met, less work, or another workspace (BG-12)', () => {
