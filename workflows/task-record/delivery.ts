@@ -78,16 +78,18 @@ export function enrol({ delivery }: Pick<Carried, 'delivery'>, { supervise }: Di
   };
 }
 
-/** Gives a delivery more than it has used up. */
+/** Lets a delivery use at least so much more than it has used up; what it may use already is never less. */
 export function raise(delivery: Delivery, { tokens, timeMs, attempts }: Raise): Delivery {
   const { budget, spent } = delivery;
+  const more = (has: number, used: number, given: number | undefined): number =>
+    given === undefined ? has : Math.max(has, used + given);
   return {
     ...delivery,
     budget: {
       ...budget,
-      ...(tokens !== undefined && { tokens: spent.tokens + tokens }),
-      ...(timeMs !== undefined && { timeMs: spent.timeMs + timeMs }),
-      ...(attempts !== undefined && { attempts: spent.attempts + attempts }),
+      tokens: budget.tokens === null ? null : more(budget.tokens, spent.tokens, tokens),
+      timeMs: budget.timeMs === null ? null : more(budget.timeMs, spent.timeMs, timeMs),
+      attempts: more(budget.attempts, spent.attempts, attempts),
     },
   };
 }

@@ -67,6 +67,26 @@ describe('the budget of a delivery', () => {
     expect(raised.budget).toEqual({ tokens: 1_700, timeMs: 60_000, attempts: 5, progress: 2 });
     expect(raised.spent).toMatchObject({ tokens: 1_200, attempts: 3 });
   });
+
+  it('loses nothing when it is raised, and stays one that can be carried (BG-13)', () => {
+    const of = (change: Partial<Delivery['budget']>, spent: Partial<Delivery['spent']> = {}): Delivery => ({
+      ...having(spent),
+      budget: { ...delivery.budget, ...change },
+    });
+    expect(raise(of({ tokens: null, timeMs: null }), { tokens: 5, timeMs: 1_000 }).budget).toMatchObject({
+      tokens: null,
+      timeMs: null,
+    });
+    expect(raise(of({ timeMs: 3_600_000 }), { timeMs: 1_000, attempts: 1 }).budget).toMatchObject({
+      timeMs: 3_600_000,
+      attempts: 3,
+    });
+    expect(raise(having({ tokens: 1_200 }), {})).toEqual(having({ tokens: 1_200 }));
+    const most = { tokens: 1e12, timeMs: 365 * 86_400_000, attempts: 1_000 };
+    const raised = raise(of(most, { tokens: 1e12, timeMs: 1_000, attempts: 999 }), most);
+    expect(raised.budget).toMatchObject({ tokens: 2e12, attempts: 1_999 });
+    expect(deliverySchema.safeParse(raised).success).toBe(true);
+  });
 });
 
 describe('progress', () => {
