@@ -77,7 +77,8 @@ export type Exit = z.infer<typeof exitSchema>;
 export const runOutcome = z.enum(['completed', 'failed', 'stopped', 'interrupted_owner']);
 export type RunOutcome = z.infer<typeof runOutcome>;
 
-export const criterionResultSchema = z.strictObject({
+/** What a host found of one criterion: known fields only, because a host may be newer. */
+export const criterionResultSchema = z.object({
   command: z.string(),
   met: z.boolean(),
   exitCode: z.int().nullable(),
@@ -189,7 +190,7 @@ export const carriedSchema = z.strictObject({
    * 2: project queues, children cancelled with their parent, notes kept until a run was given them.
    * 3: what is left of a lost attempt is saved with its incident.
    * 4: a stop that its host does not confirm in time is an incident; no receipt is asked for what never passed the fence;
-   *    a report is checked as it is kept.
+   *    a report is checked as it is kept; a completed run whose host names a code has failed.
    */
   version: rulesVersion,
   task: taskSchema,
