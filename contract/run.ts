@@ -190,7 +190,8 @@ export const carriedSchema = z.strictObject({
    * 2: project queues, children cancelled with their parent, notes kept until a run was given them.
    * 3: what is left of a lost attempt is saved with its incident.
    * 4: a stop that its host does not confirm in time is an incident; no receipt is asked for what never passed the fence;
-   *    a report is checked as it is kept; a completed run whose host names a code has failed.
+   *    a report is checked as it is kept; a completed run whose host names a code has failed;
+   *    notes are for the worker, and no review is given them.
    */
   version: rulesVersion,
   task: taskSchema,

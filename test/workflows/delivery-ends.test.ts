@@ -41,6 +41,25 @@ describe('a supervised delivery that does not just go on', () => {
     expect(on.ordersOf(backingOff)).toHaveLength(1);
   });
 
+  it('gives a note of the last work run to the worker, and none to a review (RV8)', async () => {
+    const task = await on.create();
+    const id = idOf(task);
+    stage.host.run = stage.host.hold;
+    const { attemptId } = await on.supervise(task, { supervise: { verify: true } });
+    const order = await stage.orderOf(attemptId);
+    await task.executeUpdate(addActivityUpdate, { args: [{ summary: 'NOTE <1>' }] });
+    on.script(verdict(id, { verdict: 'refuted', findings: ['x'] }), checkpoint(id), done(id), verdict(id));
+    stage.host.release(order, said(done(id)));
+    await on.rest(task);
+    expect(on.ordersOf(task).map(({ report, message }) => [report, message.includes('NOTE <1>')])).toEqual([
+      ['checkpoint', false],
+      ['verdict', false],
+      ['checkpoint', true],
+      ['checkpoint', false],
+      ['verdict', false],
+    ]);
+  });
+
   it('fails a run whose host says that it completed with a code that nobody knows', async () => {
     const task = await on.create();
     const newer = { ...said(done(idOf(task))), code: 'a_code_of_a_newer_host' as never };
