@@ -118,6 +118,8 @@ export const attemptSchema = z.strictObject({
   exit: exitSchema.nullable(),
   /** Provider processes that were ever started for this attempt, counted by the runner's own ledger. */
   spawns: z.int(),
+  /** Milliseconds that the provider ran, without those that its machine slept, where the host can say. */
+  ranMs: z.int().optional(),
   /** Processes that the run left behind and the runner ended. */
   strays: z.int(),
   observation: observationSchema.nullable(),

@@ -98,6 +98,7 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
     endedAt,
     spawns: exit?.spawnError ? 0 : countSpawns(paths),
     strays: exit?.strays ?? 0,
+    ...(exit?.ranMs !== undefined && { ranMs: exit.ranMs }),
     warnings: [...(stored?.notes ?? []), ...warningsOf(output, facts, verdict)],
   };
 }

@@ -104,15 +104,25 @@ export function limitsWithin(limits: Limits, delivery: Delivery | null): Limits 
 }
 
 /** Counts an attempt that has ended (BG-15, BG-16): its tokens, its run time, itself if a process was started. */
-export function account(delivery: Delivery, { usage, startedAt, endedAt, spawns }: Attempt): Delivery {
+export function account(delivery: Delivery, attempt: Attempt): Delivery {
+  const { usage, spawns } = attempt;
   const { spent } = delivery;
   const used = usage === null ? 0 : Math.max(0, usage.inputTokens - usage.cachedInputTokens) + usage.outputTokens;
-  // A clock that was set back makes no time.
-  const ran = startedAt === null || endedAt === null ? 0 : Math.max(0, Date.parse(endedAt) - Date.parse(startedAt));
   return {
     ...delivery,
-    spent: { tokens: spent.tokens + used, timeMs: spent.timeMs + ran, attempts: spent.attempts + Math.min(spawns, 1) },
+    spent: {
+      tokens: spent.tokens + used,
+      timeMs: spent.timeMs + ranMsOf(attempt),
+      attempts: spent.attempts + Math.min(spawns, 1),
+    },
   };
+}
+
+/** How long an attempt ran, as its host counted; else by the clock, where one that was set back makes no time. */
+function ranMsOf({ ranMs, startedAt, endedAt }: Attempt): number {
+  if (ranMs !== undefined) return ranMs;
+  if (startedAt === null || endedAt === null) return 0;
+  return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt));
 }
 
 /** Whether a checkpoint shows progress over the last one: a criterion newly met, less work left, or another workspace (BG-12). */

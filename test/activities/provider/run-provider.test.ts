@@ -44,7 +44,10 @@ describe('run of a provider', () => {
       strays: 0,
       warnings: [],
     });
-    expect(Date.parse(report.endedAt)).toBeGreaterThanOrEqual(Date.parse(report.startedAt ?? ''));
+    const wallMs = Date.parse(report.endedAt) - Date.parse(report.startedAt ?? '');
+    expect(wallMs).toBeGreaterThanOrEqual(0);
+    expect(Number.isInteger(report.ranMs)).toBe(true);
+    expect(report.ranMs).toBeLessThanOrEqual(wallMs + 1);
   });
 
   it('has no secret in a report that it was asked for, which stays one (SE-4)', async () => {

@@ -54,6 +54,7 @@ describe('the budget of a delivery', () => {
     } as Attempt;
     expect(account(delivery, attempt).spent).toEqual({ tokens: 65, timeMs: 10_000, attempts: 1 });
     expect(account(delivery, { ...attempt, usage: null, startedAt: null, spawns: 0 }).spent).toEqual(delivery.spent);
+    expect(account(delivery, { ...attempt, ranMs: 4_000 }).spent).toMatchObject({ timeMs: 4_000 });
     const setBack = { ...attempt, endedAt: '2025-12-31T00:00:00.000Z' };
     expect(account(delivery, setBack).spent).toMatchObject({ timeMs: 0 });
   });

@@ -35,6 +35,14 @@ describe('a run that has ended', () => {
     expect(() => carriedSchema.parse(limited)).not.toThrow();
   });
 
+  it('costs its delivery what it ran, and nothing of a sleep (BG-16)', () => {
+    const begun = taken(dispatch(carriedWith({ acceptance: ['make test'] }), { supervise: {} })).carried;
+    const slept = { startedAt: '2026-01-01T00:00:00.000Z', endedAt: '2026-01-01T09:00:00.000Z' };
+    const awake = carriedSchema.parse(ended(begun, { ...FAILED, ...slept, ranMs: 4_000 }));
+    expect(awake.delivery?.spent.timeMs).toBe(4_000);
+    expect(ended(begun, { ...FAILED, ...slept }).delivery?.spent.timeMs).toBe(9 * 3_600_000);
+  });
+
   it('has failed when its host says that it completed with a code', () => {
     const odd = { outcome: 'completed', code: 'RUN_FAILED' } as const;
     expect(ended(running(), odd)).toMatchObject({ task: { status: 'failed' }, attempts: [{ outcome: 'failed' }] });
