@@ -51,6 +51,8 @@ export interface RunReport {
   readonly endedAt: string;
   readonly spawns: number;
   readonly strays: number;
+  /** Milliseconds that the provider ran, without those that the machine slept; absent when its host cannot say. */
+  readonly ranMs?: number | undefined;
   readonly warnings: string[];
   /** When the account's usage limit ends, where that ended the run (`usage_limit`) and was told. */
   readonly resetsAt?: string | null | undefined;

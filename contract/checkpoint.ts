@@ -7,31 +7,38 @@ const words = (max: number) => z.string().min(1).max(max);
 
 export const criterionState = z.enum(['met', 'unmet', 'unknown']);
 
+/** The fields of a checkpoint, with the kind of text that those hold that say something; lengths are UTF-16 units. */
+const checkpointOf = (text: (max: number) => z.ZodString) =>
+  z.strictObject({
+    version: z.literal(1),
+    taskId: z.string(),
+    /** The provider's thread, where the agent was told of it. */
+    session: z.string().nullable(),
+    status: z.enum(['continue', 'blocked', 'done']),
+    summary: text(2_000),
+    /** Needed for `continue`. */
+    nextStep: text(1_000).nullable(),
+    /** Empty for `done`. */
+    remainingWork: z.array(text(500)).max(50),
+    /** Every acceptance criterion exactly once. */
+    criteria: z
+      .array(z.strictObject({ id: z.string(), state: criterionState, evidence: z.array(z.string().max(500)).max(20) }))
+      .max(100),
+    /** Something outside of the workspace that the agent wants to do; a person answers. */
+    proposedAction: z.strictObject({ kind: text(100), description: text(1_000), external: z.boolean() }).nullable(),
+    /** Needed for `blocked`. */
+    question: text(1_000).nullable(),
+  });
+
 /**
  * What an agent reports of its work at the end of a supervised attempt. It is asked for with a schema, which providers
- * do not check, so every field is checked here; lengths are UTF-16 units.
+ * do not check, so every field is checked here.
  */
-export const checkpointSchema = z.strictObject({
-  version: z.literal(1),
-  taskId: z.string(),
-  /** The provider's thread, where the agent was told of it. */
-  session: z.string().nullable(),
-  status: z.enum(['continue', 'blocked', 'done']),
-  summary: words(2_000),
-  /** Needed for `continue`. */
-  nextStep: words(1_000).nullable(),
-  /** Empty for `done`. */
-  remainingWork: z.array(words(500)).max(50),
-  /** Every acceptance criterion exactly once. */
-  criteria: z
-    .array(z.strictObject({ id: z.string(), state: criterionState, evidence: z.array(z.string().max(500)).max(20) }))
-    .max(100),
-  /** Something outside of the workspace that the agent wants to do; a person answers. */
-  proposedAction: z.strictObject({ kind: words(100), description: words(1_000), external: z.boolean() }).nullable(),
-  /** Needed for `blocked`. */
-  question: words(1_000).nullable(),
-});
+export const checkpointSchema = checkpointOf(words);
 export type Checkpoint = z.infer<typeof checkpointSchema>;
+
+/** A checkpoint that was accepted: by earlier rules, one whose texts held nothing printable was as well. */
+export const keptCheckpointSchema = checkpointOf((max) => z.string().max(max));
 
 /** Why a checkpoint was not accepted (CK-8). */
 export const CHECKPOINT_PROBLEMS = [

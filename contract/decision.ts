@@ -16,7 +16,7 @@ export const decideSchema = z.strictObject({
   /** The review that was looked at; a decision about an earlier one is refused. */
   reviewId: line(200).optional(),
   note: text(4_000).optional(),
-  /** What `continue` gives on top of what was used up. */
+  /** How much more than was used up `continue` allows, at least. */
   raise: raiseSchema.optional(),
 });
 export type Decide = z.input<typeof decideSchema>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkpointSchema } from './checkpoint';
+import { keptCheckpointSchema } from './checkpoint';
 import { instant } from './text';
 
 const tokens = z.int().min(1).max(1e12);
@@ -10,12 +10,12 @@ const timeMs = z
 const attempts = z.int().min(1).max(1_000);
 const progress = z.int().min(1).max(100);
 
-/** Ceilings of a delivery: tokens (input that was not cached, and output), milliseconds of run time, attempts, attempts in a row without progress. */
+/** Ceilings of a delivery: tokens (input that was not cached, and output), milliseconds of run time, attempts, attempts in a row without progress; what was given later may make them higher than a dispatch may ask for. */
 export const budgetSchema = z.strictObject({
-  tokens: tokens.nullable(),
-  timeMs: timeMs.nullable(),
-  attempts,
-  progress,
+  tokens: z.int().nullable(),
+  timeMs: z.int().nullable(),
+  attempts: z.int(),
+  progress: z.int(),
 });
 export type Budget = z.infer<typeof budgetSchema>;
 
@@ -36,7 +36,7 @@ export const superviseSchema = z.strictObject({
 });
 export type Supervise = z.infer<typeof superviseSchema>;
 
-/** What a person gives a paused delivery on top of what it has used up. */
+/** How much more than it has used up a person lets a delivery use, at least; it takes nothing away. */
 export const raiseSchema = z.strictObject({
   tokens: tokens.optional(),
   timeMs: timeMs.optional(),
@@ -57,7 +57,7 @@ export const deliverySchema = z.strictObject({
   /** Checkpoints in a row that were not accepted. */
   misses: z.int(),
   /** The last checkpoint that was accepted, and the attempt that made it. */
-  checkpoint: z.strictObject({ attemptId: z.uuid(), at: instant, report: checkpointSchema }).nullable(),
+  checkpoint: z.strictObject({ attemptId: z.uuid(), at: instant, report: keptCheckpointSchema }).nullable(),
   /** What the product or a reviewer found missing although the agent said `done`. */
   findings: z.array(z.string()),
   /** Why the last checkpoint was not accepted; the agent is told this and nothing else (CK-10). */

@@ -3,8 +3,11 @@ import { z } from 'zod';
 import { failureCode } from './failures';
 import { instant } from './text';
 
-/** What was saved of an attempt whose executor was lost: cleaned, bounded; the whole is with its host. */
-export const snapshotSchema = z.strictObject({
+/**
+ * What was saved of an attempt whose executor was lost: cleaned, bounded; the whole is with its host. Known fields only,
+ * because a host may be newer.
+ */
+export const snapshotSchema = z.object({
   at: instant,
   /** The last message of the agent, cut. */
   lastMessage: z.string().nullable(),

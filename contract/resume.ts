@@ -41,6 +41,7 @@ export function readReport(given: unknown, at: string): RunReport | null {
     endedAt: moment.catch(at),
     spawns: z.int().catch(0),
     strays: z.int().catch(0),
+    ranMs: z.int().min(0).optional().catch(undefined),
     warnings: z.array(z.string()).catch([]),
     resetsAt: moment.nullable().optional().catch(null),
     workspace: z.string().nullable().optional().catch(null),

@@ -77,7 +77,8 @@ export type Exit = z.infer<typeof exitSchema>;
 export const runOutcome = z.enum(['completed', 'failed', 'stopped', 'interrupted_owner']);
 export type RunOutcome = z.infer<typeof runOutcome>;
 
-export const criterionResultSchema = z.strictObject({
+/** What a host found of one criterion: known fields only, because a host may be newer. */
+export const criterionResultSchema = z.object({
   command: z.string(),
   met: z.boolean(),
   exitCode: z.int().nullable(),
@@ -117,6 +118,8 @@ export const attemptSchema = z.strictObject({
   exit: exitSchema.nullable(),
   /** Provider processes that were ever started for this attempt, counted by the runner's own ledger. */
   spawns: z.int(),
+  /** Milliseconds that the provider ran, without those that its machine slept, where the host can say. */
+  ranMs: z.int().optional(),
   /** Processes that the run left behind and the runner ended. */
   strays: z.int(),
   observation: observationSchema.nullable(),
@@ -188,7 +191,9 @@ export const carriedSchema = z.strictObject({
    * The rules that the run plays by: those of the code that wrote its input, so that it replays alike on newer code.
    * 2: project queues, children cancelled with their parent, notes kept until a run was given them.
    * 3: what is left of a lost attempt is saved with its incident.
-   * 4: a stop that its host does not confirm in time is an incident; no receipt is asked for what never passed the fence.
+   * 4: a stop that its host does not confirm in time is an incident; no receipt is asked for what never passed the fence;
+   *    a report is checked as it is kept; a completed run whose host names a code has failed;
+   *    notes are for the worker, and no review is given them.
    */
   version: rulesVersion,
   task: taskSchema,

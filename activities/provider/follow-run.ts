@@ -193,6 +193,7 @@ export class RunFollower {
       stopReason: null,
       forced,
       strays,
+      ranMs: Math.round(this.clock.look()),
       spawnError: null,
     };
     writeRecord(paths.exit, exit);

@@ -22,10 +22,37 @@ const SHAPES: readonly (readonly [RegExp, string])[] = [
 /** Takes secrets out of a text: the given values, what a cut left of them at its edges, and what looks like one. */
 export function redact(text: string, secrets: readonly string[]): string {
   const values = valuesOf(secrets);
-  const known = values.reduce((rest, value) => rest.replaceAll(value, REDACTED), text);
-  const edged = values.reduce(withoutEdges, known);
-  return SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), edged);
+  return withoutShapes(values.reduce(withoutEdges, withoutValues(text, values)));
 }
+
+/** Names of fields whose text is a secret, whatever it looks like. */
+const SECRET_NAME = /token|secret|api[_-]?key|password|credential/i;
+
+/**
+ * Takes secrets out of a text that is JSON, string by string, so that it stays JSON and an escape hides none; null when
+ * it is not JSON, or nests so deep that a stack would end.
+ */
+export function redactJson(text: string, secrets: readonly string[]): string | null {
+  const values = valuesOf(secrets);
+  // Nothing was cut, so what a value begins or ends with is no rest of a secret.
+  const shown = (part: string): string => withoutShapes(withoutValues(part, values));
+  const shownValue = (key: string, value: unknown): unknown => {
+    if (typeof value === 'string') return SECRET_NAME.test(key) && value.length >= SHORTEST ? REDACTED : shown(value);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [shown(name), each as unknown]));
+  };
+  try {
+    return JSON.stringify(JSON.parse(text, shownValue));
+  } catch {
+    return null;
+  }
+}
+
+const withoutValues = (text: string, values: readonly string[]): string =>
+  values.reduce((rest, value) => rest.replaceAll(value, REDACTED), text);
+
+const withoutShapes = (text: string): string =>
+  SHAPES.reduce((rest, [shape, instead]) => rest.replace(shape, instead), text);
 
 /** Secrets and the lines of those that have several, as one line of an output is told; the longest first. */
 function valuesOf(secrets: readonly string[]): string[] {

@@ -65,6 +65,8 @@ export interface ExitRecord {
   readonly printedBefore?: number;
   readonly forced: boolean;
   readonly strays: number;
+  /** Milliseconds that the provider ran, without those that the machine slept; absent when none ran. */
+  readonly ranMs?: number;
   readonly spawnError: SpawnError | null;
 }
 

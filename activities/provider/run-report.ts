@@ -6,6 +6,7 @@ import { fileTail } from './file-tail';
 import type { OutputFollower } from './output-follower';
 import { plainText, storable } from './plain-text';
 import { redact } from './redaction';
+import { redactReport } from './report-text';
 import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-directory';
 import { storedThread } from './stored-thread';
 import { resetOf } from './usage-limit';
@@ -24,8 +25,8 @@ export interface RunFacts {
   readonly warnings: string[];
 }
 
-function observe(text: string, { paths, hostId, secrets }: RunFacts, attemptId: string): Observation {
-  const whole = storable(redact(text, secrets));
+function observe(text: string, { paths, hostId, secrets }: RunFacts, { attemptId, report }: RunOrder): Observation {
+  const whole = storable(report === undefined ? redact(text, secrets) : redactReport(text, secrets));
   const bytes = Buffer.byteLength(whole);
   if (bytes <= OBSERVATION_BYTES) return { text: whole, bytes };
   replaceFile(paths.lastMessage, whole, { isDurable: true });
@@ -89,7 +90,7 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
     codexHome: facts.codexHome,
     workspacePath: facts.workspacePath,
     cliVersion: facts.cliVersion ?? stored?.cliVersion ?? null,
-    observation: isOurs && events.lastMessage !== null ? observe(events.lastMessage, facts, order.attemptId) : null,
+    observation: isOurs && events.lastMessage !== null ? observe(events.lastMessage, facts, order) : null,
     threadUsage: stored?.usage ?? null,
     exit:
       exit === null || exit.startedAt === null ? null : { code: exit.code, signal: exit.signal, forced: exit.forced },
@@ -97,6 +98,7 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
     endedAt,
     spawns: exit?.spawnError ? 0 : countSpawns(paths),
     strays: exit?.strays ?? 0,
+    ...(exit?.ranMs !== undefined && { ranMs: exit.ranMs }),
     warnings: [...(stored?.notes ?? []), ...warningsOf(output, facts, verdict)],
   };
 }

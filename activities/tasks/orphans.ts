@@ -119,7 +119,8 @@ async function candidate(server: TaskServer, run: SeenRun, kind: OrphanCandidate
 /** The phase that was under way, or was about to begin, when the chain was ended. */
 function phaseOf({ intent, attempts }: Carried): PhaseType {
   const last = attempts.at(-1);
-  const isSettling = last !== undefined && last.outcome !== null && last.settledAt === null;
-  if (intent === null) return isSettling ? 'dispatchTask' : 'task';
+  // Its result is recorded first: a reopening that came in meanwhile is the resting task's to make.
+  if (last !== undefined && last.outcome !== null && last.settledAt === null) return 'dispatchTask';
+  if (intent === null) return 'task';
   return intent.kind === 'run' ? 'dispatchTask' : 'reopenTask';
 }

@@ -50,6 +50,7 @@ export class FakeHost {
   run: (order: RunOrder) => Promise<RunReport> | RunReport = (order) => goodReport(order);
   probe: ProviderActivities['probeRun'] = () =>
     Promise.resolve({ liveness: 'dead', evidence: ['nothing is left of it'] });
+  evidence: ProviderActivities['saveEvidence'] = ({ attemptId }) => Promise.resolve(snapshotOf(attemptId));
   criteria: SandboxActivities['checkCriteria'] = ({ commands }) =>
     Promise.resolve(commands.map((command) => ({ command, met: true, exitCode: 0, output: '' })));
 
@@ -82,7 +83,7 @@ export class FakeHost {
       },
       probeRun: (order) => this.probe(order),
       removeRuns: ({ attemptIds }) => Promise.resolve({ removed: attemptIds.length }),
-      saveEvidence: ({ attemptId }) => Promise.resolve(snapshotOf(attemptId)),
+      saveEvidence: (order) => this.evidence(order),
       checkCriteria: (order) => this.criteria(order),
     };
   }

@@ -1,4 +1,5 @@
 import { decideUpdate } from '../../contract/decision';
+import { incidentsQuery } from '../../contract/incident';
 import { carriedQuery, stopUpdate } from '../../contract/run';
 import { addActivityUpdate, setStatusUpdate, updateUpdate, whyQuery } from '../../contract/task';
 import { checkpoint, done, verdict } from '../helpers/checkpoint';
@@ -39,6 +40,53 @@ describe('a supervised delivery that does not just go on', () => {
     expect(second.task).toMatchObject({ status: 'interrupted' });
     expect(second.attempts.map(({ spawns }) => spawns)).toEqual([1, 0]);
     expect(on.ordersOf(backingOff)).toHaveLength(1);
+  });
+
+  it('gives a note of the last work run to the worker, and none to a review (RV8)', async () => {
+    const task = await on.create();
+    const id = idOf(task);
+    stage.host.run = stage.host.hold;
+    const { attemptId } = await on.supervise(task, { supervise: { verify: true } });
+    const order = await stage.orderOf(attemptId);
+    await task.executeUpdate(addActivityUpdate, { args: [{ summary: 'NOTE <1>' }] });
+    on.script(verdict(id, { verdict: 'refuted', findings: ['x'] }), checkpoint(id), done(id), verdict(id));
+    stage.host.release(order, said(done(id)));
+    await on.rest(task);
+    expect(on.ordersOf(task).map(({ report, message }) => [report, message.includes('NOTE <1>')])).toEqual([
+      ['checkpoint', false],
+      ['verdict', false],
+      ['checkpoint', true],
+      ['checkpoint', false],
+      ['verdict', false],
+    ]);
+  });
+
+  it('fails a run whose host says that it completed with a code that nobody knows', async () => {
+    const task = await on.create();
+    const newer = { ...said(done(idOf(task))), code: 'a_code_of_a_newer_host' as never };
+    on.script(newer, done(idOf(task)));
+    await on.supervise(task);
+    const { task: record, attempts } = await on.rest(task);
+    expect(record.status).toBe('completed');
+    expect(attempts.map(({ outcome, code }) => [outcome, code])).toEqual([
+      ['failed', 'RUN_FAILED'],
+      ['completed', null],
+    ]);
+  });
+
+  it.each([
+    ['what is known of the evidence of a newer host', { newer: 1 }, /^(?!.*newer).*half of it/],
+    ['nothing of evidence that cannot be read', { changes: 'many' }, /^null$/],
+  ])('keeps %s', async (_, change, kept) => {
+    const task = await on.create();
+    const { evidence } = stage.host;
+    stage.host.evidence = async (order) => ({ ...(await evidence(order)), ...change }) as never;
+    on.script(failed({ outcome: 'interrupted_owner', code: 'interrupted_owner', exit: null }));
+    await on.supervise(task);
+    await on.rest(task);
+    stage.host.evidence = evidence;
+    const [incident] = await task.query(incidentsQuery);
+    expect(JSON.stringify(incident?.snapshot)).toMatch(kept);
   });
 
   it('goes on after a failure that may pass, and fails on one that will not (BG-11)', async () => {

@@ -103,6 +103,16 @@ describe('a supervised delivery', () => {
     expect((await on.rest(task)).task.status).toBe('completed');
   });
 
+  it('goes on after a report that holds nothing printable (CK-3, CK-8)', async () => {
+    const task = await on.create();
+    const id = idOf(task);
+    on.script(checkpoint(id, { summary: '\u0007' }), done(id));
+    await on.supervise(task);
+    const { task: record } = await on.rest(task);
+    expect(record).toMatchObject({ status: 'completed', result: 'all of it' });
+    expect(on.ordersOf(task)[1]?.message).toContain('was not accepted: field_invalid at /summary.');
+  });
+
   it('waits with its question, and goes on with the answer in the same thread (CK-2, CK-17)', async () => {
     const task = await on.create();
     const id = idOf(task);

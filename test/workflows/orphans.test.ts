@@ -3,7 +3,8 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { dispatchTask, findOrphans } from '../../client/index';
 import { orphanWorkflowId, threadWorkflowId, ORCHESTRATOR_QUEUE, WORKFLOW } from '../../contract/names';
 import type { OrphanFinding } from '../../contract/orphan';
-import { addActivityUpdate, setStatusUpdate, type StatusChange } from '../../contract/task';
+import { reopenUpdate } from '../../contract/run';
+import { addActivityUpdate, setStatusUpdate, whyQuery, type StatusChange } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { goodReport } from '../helpers/fake-host';
 import { codeOf, idOf, Stage } from '../helpers/stage';
@@ -141,6 +142,31 @@ describe('orphans', () => {
     await stage.settled(fresh, order.attemptId);
     expect((await stage.record(fresh)).status).toBe('in_progress');
     expect(stage.host.orders.filter(({ task: { taskId } }) => taskId === idOf(task))).toHaveLength(1);
+  });
+
+  it('brings a chain back in which a result was being recorded and a reopening waited, and does both once', async () => {
+    const task = await stage.create({ acceptance: ['make test'] });
+    stage.host.run = (order) => goodReport(order);
+    const { criteria } = stage.host;
+    let goOn = (): void => undefined;
+    const checked = new Promise<void>((resolve) => (goOn = resolve));
+    stage.host.criteria = async (order) => {
+      await checked;
+      return criteria(order);
+    };
+    const { attemptId } = await stage.dispatch(task, { completion: 'criteria' });
+    await until(async () => (await stage.lastAttempt(task)).receipts.length === 1);
+    await task.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'done by hand' }] });
+    await task.executeUpdate(reopenUpdate, { args: [{}] });
+    await task.terminate('by mistake');
+    await stage.listed(task, "ExecutionStatus = 'Terminated'");
+    stage.host.criteria = criteria;
+    goOn();
+    await findOrphans(stage.session, { apply: true, taskId: idOf(task) });
+    const fresh = stage.client.workflow.getHandle(task.workflowId);
+    expect((await stage.settled(fresh, attemptId)).receipts).toHaveLength(1);
+    await until(async () => (await stage.record(fresh)).status === 'in_progress');
+    expect(await fresh.query(whyQuery)).toMatchObject({ attention: 'outcome' });
   });
 
   it('are swept twice at once with one effect', async () => {

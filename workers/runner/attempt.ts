@@ -126,8 +126,8 @@ export async function runAttempt(paths: RunPaths, termination: AbortSignal): Pro
   const identity = identify(provider, runner);
   recordRunner(paths.runner, { runner, provider: identity, startedAt, startedClockMs });
   const run = { paths, request, provider, identity, termination };
-  const { forced, noted, ...cause } = await superviseProvider(run);
+  const { noted, ...end } = await superviseProvider(run);
   const { code, signal } = await provider.ended;
   const strays = await endMarked(request.attemptId, noted());
-  await finish({ code, signal, startedAt, ...cause, forced, strays });
+  await finish({ code, signal, startedAt, ...end, strays });
 }

@@ -68,6 +68,10 @@ export async function superviseProvider(run: Supervised) {
   let forced = false;
   let notedAtMs = 0;
   const clock = new RunClock();
+  const hasEnded = (): boolean => {
+    clock.look();
+    return provider.hasEnded();
+  };
   while (!provider.hasEnded()) {
     const ranMs = clock.look();
     if (ranMs - notedAtMs >= NOTE_MS) {
@@ -76,7 +80,7 @@ export async function superviseProvider(run: Supervised) {
     }
     cause = causeToEnd(run, ranMs);
     if (cause.reason !== null) {
-      forced = await escalate(send, provider.hasEnded, request.escalation);
+      forced = await escalate(send, hasEnded, request.escalation);
       break;
     }
     await watch.next(LOOK_MS);
@@ -86,6 +90,7 @@ export async function superviseProvider(run: Supervised) {
   return {
     ...(sent.length > 0 ? { ...cause, ...before } : NO_CAUSE),
     forced,
+    ranMs: Math.round(clock.look()),
     noted: () => [...noted.values(), ...familyOf(identity)],
   };
 }

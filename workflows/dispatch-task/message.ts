@@ -4,6 +4,7 @@ import { NO_RELATIONS, type RelatedTask, type Relations } from '../../contract/r
 import type { Task } from '../../contract/task';
 import { deliveryParts } from './delivery-message';
 import { undeliveredNotes } from '../task-record/undelivered';
+import { oneLine, quoted } from './quoting';
 
 const WHY: Record<Attempt['mode'], string> = {
   start: '',
@@ -53,7 +54,7 @@ export function workerMessage(
     ...(parent === null ? [] : [`## Parent task ${parent.id}: ${oneLine(parent.title)}\n\n${quoted(parent.text)}`]),
     ...(dependencies.length === 0 ? [] : [`## Completed dependencies\n\n${dependencies.map(dependency).join('\n\n')}`]),
     ...criteria(task, attempt.purpose !== undefined),
-    ...newInput(carried),
+    ...newInput(carried, attempt),
     ...deliveryParts(carried, attempt),
   ];
   return `${parts.join('\n\n')}\n`;
@@ -67,17 +68,12 @@ function why(attempt: Attempt): string[] {
   return isNextStep(attempt) ? ['This run goes on with the task after your last checkpoint.'] : [WHY[attempt.mode]];
 }
 
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
-
-/** Text of another task is data: quoted, it cannot open a part of its own (WM12). */
-const quoted = (text: string): string => text.replaceAll(/^/gm, '> ');
-
 const dependency = ({ id, title, text }: RelatedTask): string => `### ${id}: ${oneLine(title)}\n\n${quoted(text)}`;
 
 function continued({ failureReason, activities }: Task): string {
   const last = activities.findLast(({ detail }) => detail.to === 'interrupted' || detail.to === 'failed');
   const reason = failureReason ?? last?.summary;
-  const cause = reason === undefined ? '' : `It ended with: ${reason}\n\n`;
+  const cause = reason === undefined ? '' : `It ended with: ${oneLine(reason)}\n\n`;
   return (
     cause +
     'Check first what the last run has already done in the workspace, then go on from there. ' +
@@ -92,8 +88,9 @@ function criteria({ acceptance }: Task, isSupervised: boolean): string[] {
   return [`Acceptance criteria (commands that must exit 0 in the workspace):\n${acceptance.map(named).join('\n')}`];
 }
 
-/** What people said since the last run (RV8, WM11). */
-function newInput(carried: Carried): string[] {
+/** What people said since the last run (RV8, WM11): for the worker, a review judges by the task. */
+function newInput(carried: Carried, { purpose }: Attempt): string[] {
+  if (purpose === 'review' && carried.version > 3) return [];
   const notes = undeliveredNotes(carried).map(({ summary }) => summary);
   return notes.length === 0 ? [] : [`New input:\n\n${notes.join('\n\n')}`];
 }

@@ -1,6 +1,6 @@
 import { ActivityFailure, proxyActivities } from '@temporalio/workflow';
 import type { ProviderActivities } from '../../contract/activities';
-import type { Snapshot } from '../../contract/incident';
+import { snapshotSchema, type Snapshot } from '../../contract/incident';
 import { hostQueue } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
 import { currentAttempt } from '../task-record/attempt';
@@ -28,7 +28,8 @@ async function readSnapshot({ task }: Carried, { attemptId, hostId }: Attempt): 
     retry: { maximumAttempts: 3 },
   });
   try {
-    return await saveEvidence({ attemptId, task: { tenantId: task.tenantId, taskId: task.id } });
+    const given = await saveEvidence({ attemptId, task: { tenantId: task.tenantId, taskId: task.id } });
+    return snapshotSchema.safeParse(given).data ?? null;
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     return null;

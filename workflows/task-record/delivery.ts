@@ -78,16 +78,18 @@ export function enrol({ delivery }: Pick<Carried, 'delivery'>, { supervise }: Di
   };
 }
 
-/** Gives a delivery more than it has used up. */
+/** Lets a delivery use at least so much more than it has used up; what it may use already is never less. */
 export function raise(delivery: Delivery, { tokens, timeMs, attempts }: Raise): Delivery {
   const { budget, spent } = delivery;
+  const more = (has: number, used: number, given: number | undefined): number =>
+    given === undefined ? has : Math.max(has, used + given);
   return {
     ...delivery,
     budget: {
       ...budget,
-      ...(tokens !== undefined && { tokens: spent.tokens + tokens }),
-      ...(timeMs !== undefined && { timeMs: spent.timeMs + timeMs }),
-      ...(attempts !== undefined && { attempts: spent.attempts + attempts }),
+      tokens: budget.tokens === null ? null : more(budget.tokens, spent.tokens, tokens),
+      timeMs: budget.timeMs === null ? null : more(budget.timeMs, spent.timeMs, timeMs),
+      attempts: more(budget.attempts, spent.attempts, attempts),
     },
   };
 }
@@ -102,15 +104,25 @@ export function limitsWithin(limits: Limits, delivery: Delivery | null): Limits 
 }
 
 /** Counts an attempt that has ended (BG-15, BG-16): its tokens, its run time, itself if a process was started. */
-export function account(delivery: Delivery, { usage, startedAt, endedAt, spawns }: Attempt): Delivery {
+export function account(delivery: Delivery, attempt: Attempt): Delivery {
+  const { usage, spawns } = attempt;
   const { spent } = delivery;
   const used = usage === null ? 0 : Math.max(0, usage.inputTokens - usage.cachedInputTokens) + usage.outputTokens;
-  // A clock that was set back makes no time.
-  const ran = startedAt === null || endedAt === null ? 0 : Math.max(0, Date.parse(endedAt) - Date.parse(startedAt));
   return {
     ...delivery,
-    spent: { tokens: spent.tokens + used, timeMs: spent.timeMs + ran, attempts: spent.attempts + Math.min(spawns, 1) },
+    spent: {
+      tokens: spent.tokens + used,
+      timeMs: spent.timeMs + ranMsOf(attempt),
+      attempts: spent.attempts + Math.min(spawns, 1),
+    },
   };
+}
+
+/** How long an attempt ran, as its host counted; else by the clock, where one that was set back makes no time. */
+function ranMsOf({ ranMs, startedAt, endedAt }: Attempt): number {
+  if (ranMs !== undefined) return ranMs;
+  if (startedAt === null || endedAt === null) return 0;
+  return Math.max(0, Date.parse(endedAt) - Date.parse(startedAt));
 }
 
 /** Whether a checkpoint shows progress over the last one: a criterion newly met, less work left, or another workspace (BG-12). */

@@ -26,11 +26,17 @@ export function oweReceipt(carried: Carried, order: ReceiptOrder): Carried {
   return { ...carried, owedReceipts: [...withoutOwed(carried, order.receiptId), order] };
 }
 
+/** Receipts with one more, or with it in the place of the same. */
+export const withReceipt = (receipts: readonly Receipt[], receipt: Receipt): Receipt[] => [
+  ...receipts.filter(({ receiptId }) => receiptId !== receipt.receiptId),
+  receipt,
+];
+
 /** Notes that a receipt that was owed is in the store; what was said of its attempt is settled. */
 export function receiveOwed(carried: Carried, receipt: Receipt, at: string): Carried {
   const { receiptId, attemptId } = receipt;
   const attempts = carried.attempts.map((attempt) =>
-    attempt.attemptId === attemptId ? { ...attempt, receipts: [...attempt.receipts, receipt] } : attempt,
+    attempt.attemptId === attemptId ? { ...attempt, receipts: withReceipt(attempt.receipts, receipt) } : attempt,
   );
   const incidents = carried.incidents.map((incident) =>
     incident.code === 'receipt_storage_failed' && incident.subject === attemptId

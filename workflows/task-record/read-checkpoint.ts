@@ -18,11 +18,13 @@ export interface Expected {
   /** The thread of the run; null where the agent could not know it. */
   readonly session: string | null;
   readonly criteria: readonly string[];
+  /** Whether the texts are checked as they are kept; by the rules before version 4, as they were sent. */
+  readonly isCleanedFirst: boolean;
 }
 
 /** Reads the checkpoint that an agent's last message has to end with (CK-1 to CK-4, CK-9). */
 export function readCheckpoint(message: string | null, expected: Expected): ReadReport<Checkpoint> {
-  const read = readReport(message, checkpointSchema);
+  const read = readReport(message, checkpointSchema, expected.isCleanedFirst);
   if ('diagnostic' in read) return read;
   const problem = compare(read.report, expected);
   return problem === null ? read : { diagnostic: problem };
@@ -38,11 +40,16 @@ export function readVerdict(message: string | null, taskId: string): ReadReport<
 const MAX_DIAGNOSTIC = 240;
 const BLOCK = /^```checkpoint[ \t]*\r?\n([\s\S]*?)\r?\n```[ \t]*$/gm;
 
-function readReport<S extends z.ZodType>(message: string | null, schema: S): ReadReport<z.output<S>> {
+function readReport<S extends z.ZodType>(
+  message: string | null,
+  schema: S,
+  isCleanedFirst = true,
+): ReadReport<z.output<S>> {
   const found = extract(message?.trim() ?? '');
   if ('diagnostic' in found) return found;
   if (utf8Length(found.report) > CHECKPOINT_BYTES) return { diagnostic: 'checkpoint_too_large' };
-  const parsed = schema.safeParse(parse(found.report), { reportInput: false });
+  const given = parse(found.report);
+  const parsed = schema.safeParse(isCleanedFirst ? cleaned(given) : given, { reportInput: false });
   if (parsed.success) return { report: cleaned(parsed.data) as z.output<S> };
   return { diagnostic: diagnose(parsed.error) };
 }
@@ -114,10 +121,14 @@ function compare(report: Checkpoint, { taskId, session, criteria }: Expected): s
   return report.remainingWork.length > 0 ? problem('field_invalid', ['remainingWork']) : null;
 }
 
+/** Levels of lists and objects in a report; what nests deeper is none, and no stack may end there. */
+const LEVELS = 4;
+
 /** Takes control characters out of every text of a report, but line feeds and tabs (CK-3). */
-function cleaned(value: unknown): unknown {
+function cleaned(value: unknown, levels = LEVELS): unknown {
   if (typeof value === 'string') return printable(value);
-  if (Array.isArray(value)) return value.map(cleaned);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cleaned(each)]));
+  if (typeof value !== 'object' || value === null || levels === 0) return value;
+  const part = (each: unknown) => cleaned(each, levels - 1);
+  if (Array.isArray(value)) return value.map(part);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, part(each)]));
 }

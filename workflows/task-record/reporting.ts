@@ -36,6 +36,7 @@ function takeCheckpoint(carried: Carried, delivery: Delivery, { attempt, at, wor
         taskId: task.id,
         session: attempt.threadId,
         criteria: task.acceptance.map((_, index) => criterionId(index)),
+        isCleanedFirst: carried.version > 3,
       });
   if ('diagnostic' in read) {
     const { diagnostic } = read;

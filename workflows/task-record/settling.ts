@@ -8,6 +8,7 @@ import { amendAttempt, closeIncidents, currentAttempt } from './attempt';
 import { stopIncident } from './decisions';
 import { account } from './delivery';
 import { managerOf } from './dispatching';
+import { withReceipt } from './owed-receipts';
 import { takeReport } from './reporting';
 import { transit } from './transitions';
 
@@ -47,8 +48,13 @@ function usageOf(carried: Carried, report: RunReport): Usage | null {
   };
 }
 
+/** A report that names a code says that something went wrong, whatever a newer host means by it. */
+const asFailed = (report: RunReport): RunReport =>
+  report.outcome === 'completed' && report.code !== null ? { ...report, outcome: 'failed' } : report;
+
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
-export function settle(carried: Carried, report: RunReport, at: string): Carried {
+export function settle(carried: Carried, given: RunReport, at: string): Carried {
+  const report = carried.version > 3 ? asFailed(given) : given;
   const { outcome, code, threadId, workspace = null, workspaceBefore = null, ...rest } = report;
   const warnings = [...usageNotes(carried, report), ...report.warnings];
   const error = report.error === null ? null : bounded(report.error, 1_000);
@@ -223,10 +229,10 @@ export function addIncident(
   return { ...carried, incidents: [...carried.incidents, entry].slice(-KEPT_INCIDENTS) };
 }
 
-/** Notes that a receipt of the last attempt is in the store. */
+/** Notes that a receipt of the last attempt is in the store, once however often it was queued. */
 export function addReceipt(carried: Carried, receipt: Receipt): Carried {
   const receipts = currentAttempt(carried)?.receipts ?? [];
-  return amendAttempt(carried, { receipts: [...receipts, receipt] });
+  return amendAttempt(carried, { receipts: withReceipt(receipts, receipt) });
 }
 
 /** Fails a task whose executor is proven gone (OR2), on behalf of whoever dispatched it. */

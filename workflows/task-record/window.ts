@@ -1,7 +1,7 @@
 import type { ArchivedEntry } from '../../contract/activities';
 import type { Attempt, Carried } from '../../contract/run';
 import type { Task } from '../../contract/task';
-import { undeliveredNotes } from './undelivered';
+import { lastDelivered, undeliveredNotes } from './undelivered';
 import { bounded, utf8Length } from '../../contract/text';
 
 /** What a record keeps of its past; it lets twice as much gather before it moves the rest to the store. */
@@ -30,8 +30,9 @@ export function overflowOf(carried: Carried): Overflow | null {
     lengthOf(activities) <= 2 * KEPT_ACTIVITY_BYTES;
   if (isSmall) return null;
   const oldActivities = activities.slice(0, activities.length - lastWithin(activities, KEPT_ACTIVITIES).length);
-  const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS);
-  const moved = new Set(oldActivities.map(({ id }) => id));
+  const needed = neededOf(carried);
+  const oldAttempts = attempts.slice(0, -KEPT_ATTEMPTS).filter(({ attemptId }) => !needed.has(attemptId));
+  const moved = new Set([...oldActivities.map(({ id }) => id), ...oldAttempts.map(({ attemptId }) => attemptId)]);
   return {
     entries: [
       ...oldActivities.map((body) => ({ kind: 'activity' as const, id: body.id, body })),
@@ -40,13 +41,20 @@ export function overflowOf(carried: Carried): Overflow | null {
     drop: (carried) => ({
       ...carried,
       task: { ...carried.task, activities: carried.task.activities.filter(({ id }) => !moved.has(id)) },
-      attempts: carried.attempts.slice(oldAttempts.length),
+      attempts: carried.attempts.filter(({ attemptId }) => !moved.has(attemptId)),
       archived: {
         activities: carried.archived.activities + oldActivities.length,
         attempts: carried.archived.attempts + oldAttempts.length,
       },
     }),
   };
+}
+
+/** Attempts that stay in their record whatever their place: what is said and counted next follows from them. */
+function neededOf(carried: Carried): Set<string> {
+  const thread = carried.task.context.thread_id;
+  const counted = carried.attempts.findLast(({ threadId, threadUsage }) => threadUsage !== null && threadId === thread);
+  return new Set([lastDelivered(carried), counted].flatMap((attempt) => attempt?.attemptId ?? []));
 }
 
 const lengthOf = (value: unknown): number => utf8Length(JSON.stringify(value));

@@ -44,7 +44,22 @@ describe('run of a provider', () => {
       strays: 0,
       warnings: [],
     });
-    expect(Date.parse(report.endedAt)).toBeGreaterThanOrEqual(Date.parse(report.startedAt ?? ''));
+    const wallMs = Date.parse(report.endedAt) - Date.parse(report.startedAt ?? '');
+    expect(wallMs).toBeGreaterThanOrEqual(0);
+    expect(Number.isInteger(report.ranMs)).toBe(true);
+    expect(report.ranMs).toBeLessThanOrEqual(wallMs + 1);
+  });
+
+  it('has no secret in a report that it was asked for, which stays one (SE-4)', async () => {
+    const secret = 'pa"ss\\word-1234567';
+    const env = { ...host.deps.env, CODEX_API_KEY: secret };
+    const text = JSON.stringify({ summary: `it is ${secret}`, note: '"PERDURE_TOKEN=changeme"' });
+    const order = { ...host.order(goodRun(text)), report: 'checkpoint' as const };
+    const { observation } = await runProvider({ ...host.deps, env }, order);
+    expect(JSON.parse(observation?.text ?? '')).toEqual({
+      summary: 'it is [redacted]',
+      note: '"PERDURE_TOKEN=[redacted]"',
+    });
   });
 
   it('starts the provider once, however often it is called with one attempt (DF-6, DW-18, SR13 (P))', async () => {

@@ -1,4 +1,4 @@
-import type { Delivery } from '../../../contract/delivery';
+import { deliverySchema, type Delivery } from '../../../contract/delivery';
 import { account, budgetReason, isProgress, limitsWithin, raise } from '../../../workflows/task-record/delivery';
 import type { Attempt } from '../../../contract/run';
 import { checkpoint } from '../../helpers/checkpoint';
@@ -54,6 +54,7 @@ describe('the budget of a delivery', () => {
     } as Attempt;
     expect(account(delivery, attempt).spent).toEqual({ tokens: 65, timeMs: 10_000, attempts: 1 });
     expect(account(delivery, { ...attempt, usage: null, startedAt: null, spawns: 0 }).spent).toEqual(delivery.spent);
+    expect(account(delivery, { ...attempt, ranMs: 4_000 }).spent).toMatchObject({ timeMs: 4_000 });
     const setBack = { ...attempt, endedAt: '2025-12-31T00:00:00.000Z' };
     expect(account(delivery, setBack).spent).toMatchObject({ timeMs: 0 });
   });
@@ -67,6 +68,26 @@ describe('the budget of a delivery', () => {
     expect(raised.budget).toEqual({ tokens: 1_700, timeMs: 60_000, attempts: 5, progress: 2 });
     expect(raised.spent).toMatchObject({ tokens: 1_200, attempts: 3 });
   });
+
+  it('loses nothing when it is raised, and stays one that can be carried (BG-13)', () => {
+    const of = (change: Partial<Delivery['budget']>, spent: Partial<Delivery['spent']> = {}): Delivery => ({
+      ...having(spent),
+      budget: { ...delivery.budget, ...change },
+    });
+    expect(raise(of({ tokens: null, timeMs: null }), { tokens: 5, timeMs: 1_000 }).budget).toMatchObject({
+      tokens: null,
+      timeMs: null,
+    });
+    expect(raise(of({ timeMs: 3_600_000 }), { timeMs: 1_000, attempts: 1 }).budget).toMatchObject({
+      timeMs: 3_600_000,
+      attempts: 3,
+    });
+    expect(raise(having({ tokens: 1_200 }), {})).toEqual(having({ tokens: 1_200 }));
+    const most = { tokens: 1e12, timeMs: 365 * 86_400_000, attempts: 1_000 };
+    const raised = raise(of(most, { tokens: 1e12, timeMs: 1_000, attempts: 999 }), most);
+    expect(raised.budget).toMatchObject({ tokens: 2e12, attempts: 1_999 });
+    expect(deliverySchema.safeParse(raised).success).toBe(true);
+  });
 });
 
 describe('progress', () => {
@@ -75,6 +96,12 @@ describe('progress', () => {
     ...delivery,
     workspace,
     checkpoint: { attemptId: '0199aaaa-bbbb-4ccc-8ddd-000000000001', at: '2026-01-01T00:00:00.000Z', report: before },
+  });
+
+  it('is told by a record whatever earlier rules accepted in it', () => {
+    const blank = { ...before, summary: '', nextStep: '', question: '', remainingWork: [''] };
+    const kept = known().checkpoint;
+    expect(deliverySchema.safeParse({ ...delivery, checkpoint: { ...kept, report: blank } }).success).toBe(true);
   });
 
   it('is a first checkpoint, a criterion newly met, less work, or another workspace (BG-12)', () => {

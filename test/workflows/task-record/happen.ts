@@ -2,6 +2,7 @@ import { carriedSchema, type Carried } from '../../../contract/run';
 import { reopenTask } from '../../../workflows/task-record/reopening';
 import { amendAttempt } from '../../../workflows/task-record/attempt';
 import { concludeByCriteria, failOrphaned, settle } from '../../../workflows/task-record/settling';
+import { stopLost, stopSettled } from '../../../workflows/task-record/stopping';
 import { isSettling } from '../../../workflows/task-record/view';
 import { goodReport } from '../../helpers/fake-host';
 import type { Done } from './perform';
@@ -28,9 +29,13 @@ const HAPPENINGS: Happens = {
     const isToJudge = outcome === 'completed' && attempt.completion === 'criteria';
     return isToJudge ? settled : amendAttempt(settled, { settledAt: at(serial) });
   },
+  /** The criteria, or the host of a stop that waits, have their say. */
   judge(carried, { met }, serial) {
     const attempt = carried.attempts.at(-1);
-    if (attempt === undefined || !isSettling(attempt)) return null;
+    if (attempt === undefined) return null;
+    const isOwed = carried.stop !== null && carried.intent === null;
+    if (!isSettling(attempt)) return isOwed ? stopLost(carried, at(serial)) : null;
+    if (isOwed) return stopSettled(amendAttempt(carried, { settledAt: at(serial) }), at(serial));
     const criteria = [{ command: 'true', met, exitCode: met ? 0 : 1, output: '' }];
     const isOpen = carried.task.status === 'in_progress';
     const judged = isOpen ? concludeByCriteria(carried, criteria, at(serial)) : carried;

@@ -105,7 +105,8 @@ const MODES = { pending: 'start', interrupted: 'resume', failed: 'retry' } as co
 
 const dispatch: Rule<Of<Request, 'dispatch'>> = (model, { agent, waits, criteria }) => {
   const { status } = model;
-  if (model.isSettling || model.work !== 'none' || status === 'in_progress') return 'TASK_NOT_DISPATCHABLE';
+  const isBusy = model.isSettling || model.isStopped || model.work !== 'none';
+  if (isBusy || status === 'in_progress') return 'TASK_NOT_DISPATCHABLE';
   if (status === 'review') return 'TASK_IN_REVIEW';
   if (!model.isAgents) return 'AGENT_TASK_REQUIRED';
   if (agent === 'nobody') return 'AGENT_NOT_FOUND';
@@ -126,12 +127,12 @@ const reopen: Rule<Of<Request, 'reopen'>> = (model, { replace, withThread }, ser
 };
 
 const stop: Rule<Of<Request, 'stop'>> = (model) => {
-  const { work, status, hasIncident, lastOutcome } = model;
-  if (work === 'run' || work === 'reopenAndRun') {
+  const { work, status, hasIncident, isSettling, lastOutcome } = model;
+  const isLater = status === 'in_progress' && (hasIncident || isSettling);
+  if (work === 'run' || work === 'reopenAndRun' || isLater) {
     model.isStopped = true;
     return 'done';
   }
-  if (hasIncident && status === 'in_progress') return move(model, 'interrupted', { hasIncident: false });
   return lastOutcome === 'stopped' && status === 'interrupted' ? 'done' : 'TASK_NOT_RUNNING';
 };
 
@@ -144,7 +145,7 @@ const decide: Rule<Of<Request, 'decide'>> = (model, { decision, incident }) => {
   }
   if (!model.hasIncident || model.status !== 'in_progress') return 'NOTHING_TO_DECIDE';
   if (incident === 'other') return 'TASK_STATUS_CONFLICT';
-  model.hasIncident = false;
+  Object.assign(model, { hasIncident: false, isStopped: false });
   if (decision === 'accept') return move(model, 'completed', { result: model.result ?? 'accept' });
   if (decision === 'stop') return move(model, 'interrupted');
   return move(model, 'failed', { failureReason: 'abandoned' });
@@ -155,7 +156,8 @@ const settle: Rule<Of<Happening, 'settle'>> = (model, { outcome, withThread }, s
   if (model.work !== 'run' || attempt === undefined) return 'nothing';
   if (withThread) attempt.thread ??= threadOf(serial);
   model.thread = attempt.thread ?? model.thread;
-  Object.assign(model, { work: 'none', isStopped: false, lastOutcome: outcome });
+  const isStopped = model.isStopped && outcome === 'interrupted_owner' && model.status === 'in_progress';
+  Object.assign(model, { work: 'none', isStopped, lastOutcome: outcome });
   model.isSettling = outcome === 'completed' && model.byCriteria;
   if (outcome === 'interrupted_owner') model.hasIncident = true;
   if (model.status !== 'in_progress') return 'done';
@@ -163,7 +165,16 @@ const settle: Rule<Of<Happening, 'settle'>> = (model, { outcome, withThread }, s
   return outcome === 'stopped' ? move(model, 'interrupted') : 'done';
 };
 
+/** A stop that waited comes true. */
+function confirm(model: Model): Verdict {
+  const { hasIncident, isSettling } = model;
+  Object.assign(model, { isSettling: false, isStopped: false });
+  if (model.status !== 'in_progress') return 'done';
+  return move(model, 'interrupted', { hasIncident: isSettling && hasIncident });
+}
+
 const judge: Rule<Of<Happening, 'judge'>> = (model, { met }) => {
+  if (model.isStopped && model.work === 'none') return confirm(model);
   if (!model.isSettling) return 'nothing';
   model.isSettling = false;
   if (model.status !== 'in_progress') return 'done';

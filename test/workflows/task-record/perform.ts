@@ -140,7 +140,8 @@ function sendDispatch(carried: Carried, sent: { serial: number; request: Dispatc
     schema: dispatchSchema,
     input: { requestId, actor: ACTOR, agentId: agent, completion: criteria ? 'criteria' : 'caller' },
     perform: (current, dispatch) => {
-      if (isSettling(current.attempts.at(-1))) return notDispatchable(current.task);
+      const isOwed = current.stop !== null && current.intent === null;
+      if (isOwed || isSettling(current.attempts.at(-1))) return notDispatchable(current.task);
       const attemptId = attemptIdFor('task/default/T-1', requestId);
       return dispatchTask(current, { dispatch, attemptId, at: now, relations: relations(waits) });
     },

@@ -3,7 +3,7 @@ import type { Checkpoint } from '../../../contract/checkpoint';
 import { readCheckpoint, readVerdict } from '../../../workflows/task-record/read-checkpoint';
 
 const THREAD = '01a00000-0000-7000-8000-000000000001';
-const expected = { taskId: 'T-1', session: THREAD, criteria: ['c1', 'c2'] };
+const expected = { taskId: 'T-1', session: THREAD, criteria: ['c1', 'c2'], isCleanedFirst: true };
 const good: Checkpoint = {
   version: 1,
   taskId: 'T-1',
@@ -92,6 +92,27 @@ describe('a checkpoint', () => {
     expect(read).toMatchObject({ report: { summary: 'ab[31mc\n\td' } });
   });
 
+  it.each([
+    ['summary', { summary: '\u0007' }, '/summary'],
+    ['next step', { nextStep: '\u0007' }, '/nextStep'],
+    ['piece of work', { remainingWork: ['a', '\u0007'] }, '/remainingWork/1'],
+    ['question', { question: '\u0007' }, '/question'],
+    ['action', { proposedAction: { kind: '\u0007', description: 'd', external: true } }, '/proposedAction/kind'],
+    ['reason', { proposedAction: { kind: 'k', description: '\u0007', external: true } }, '/proposedAction/description'],
+  ])('may not have a %s that holds nothing printable (CK-3, CK-8)', (_, change, path) => {
+    expect(diagnosticOf(json(change))).toBe(`field_invalid at ${path}`);
+    expect(readCheckpoint(json(change), { ...expected, isCleanedFirst: false })).toHaveProperty('report');
+  });
+
+  it('is measured without its control characters (CK-3)', () => {
+    expect(diagnosticOf(json({ nextStep: `${'\u0007'.repeat(900)}${'x'.repeat(1_000)}` }))).toHaveProperty('nextStep');
+  });
+
+  it('is refused however deep it nests', () => {
+    const deep = `${'['.repeat(15_000)}${']'.repeat(15_000)}`;
+    expect(diagnosticOf(`{"remainingWork":${deep}}`)).toMatch(/^field_invalid/);
+  });
+
   it('never throws and never shows what it holds, whatever it is (CK-7, CK-8; test 21)', () => {
     const marker = 'S3CRET';
     const anything = fc.jsonValue({ maxDepth: 4 });
@@ -125,5 +146,7 @@ describe('a verdict of a review', () => {
     expect(readVerdict(JSON.stringify(verdict), 'T-1')).toEqual({ report: verdict });
     expect(readVerdict(JSON.stringify(verdict), 'T-2')).toEqual({ diagnostic: 'task_mismatch at /taskId' });
     expect(readVerdict('fine', 'T-1')).toEqual({ diagnostic: 'checkpoint_missing' });
+    const blank = JSON.stringify({ ...verdict, findings: ['\u0007'] });
+    expect(readVerdict(blank, 'T-1')).toEqual({ diagnostic: 'field_invalid at /findings/0' });
   });
 });

@@ -22,7 +22,7 @@ const TABLE: Record<string, string[]> = {
   'cancelled>in_progress': ['advance'],
   'in_progress>completed': ['setStatus', 'judge', 'decide'],
   'in_progress>failed': ['setStatus', 'settle', 'judge', 'orphan', 'decide'],
-  'in_progress>interrupted': ['setStatus', 'settle', 'stop', 'decide'],
+  'in_progress>interrupted': ['setStatus', 'settle', 'judge', 'decide'],
   'in_progress>review': ['setStatus', 'judge'],
   'review>completed': ['decide'],
   'review>interrupted': ['decide'],

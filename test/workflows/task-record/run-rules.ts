@@ -95,7 +95,9 @@ export function settlesRuns(turn: Turn): void {
   const attempt = last(after);
   const { outcome } = command;
   hold('SR10', attempt?.outcome === outcome && attempt.executionResultId === `result:${attempt.attemptId}`);
-  hold('DS10', before.intent?.kind === 'run' && after.intent === null && after.stop === null);
+  hold('DS10', before.intent?.kind === 'run' && after.intent === null);
+  const isLost = outcome === 'interrupted_owner' && before.task.status === 'in_progress';
+  hold('US-6', after.stop === (isLost ? before.stop : null));
   const [from, to] = [before.task.status, after.task.status];
   if (from !== 'in_progress') hold('SR14: what the worker settled stands', to === from, { from, to });
   else if (outcome === 'failed') hold('SR14', to === 'failed' && (after.task.failureReason ?? '').includes('it broke'));

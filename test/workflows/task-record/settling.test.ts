@@ -1,5 +1,5 @@
-import { carriedSchema, type Carried } from '../../../contract/run';
-import { settle } from '../../../workflows/task-record/settling';
+import { carriedSchema, type Carried, type CriterionResult } from '../../../contract/run';
+import { addReceipt, concludeByCriteria, settle } from '../../../workflows/task-record/settling';
 import { goodReport } from '../../helpers/fake-host';
 import { AT, carriedWith, dispatch, set, taken } from './steps';
 
@@ -33,6 +33,33 @@ describe('a run that has ended', () => {
   it('keeps its record in shape when the report names a reset time (P26)', () => {
     const limited = ended(running(), { ...FAILED, code: 'usage_limit', resetsAt: AT });
     expect(() => carriedSchema.parse(limited)).not.toThrow();
+  });
+
+  it('costs its delivery what it ran, and nothing of a sleep (BG-16)', () => {
+    const begun = taken(dispatch(carriedWith({ acceptance: ['make test'] }), { supervise: {} })).carried;
+    const slept = { startedAt: '2026-01-01T00:00:00.000Z', endedAt: '2026-01-01T09:00:00.000Z' };
+    const awake = carriedSchema.parse(ended(begun, { ...FAILED, ...slept, ranMs: 4_000 }));
+    expect(awake.delivery?.spent.timeMs).toBe(4_000);
+    expect(ended(begun, { ...FAILED, ...slept }).delivery?.spent.timeMs).toBe(9 * 3_600_000);
+  });
+
+  it('has failed when its host says that it completed with a code', () => {
+    const odd = { outcome: 'completed', code: 'RUN_FAILED' } as const;
+    expect(ended(running(), odd)).toMatchObject({ task: { status: 'failed' }, attempts: [{ outcome: 'failed' }] });
+    expect(ended({ ...running(), version: 3 }, odd).attempts).toMatchObject([{ outcome: 'completed' }]);
+  });
+
+  it('keeps its record in shape when a newer host finds more of a criterion', () => {
+    const found = { command: 'make test', met: true, exitCode: 0, output: '' };
+    const judged = concludeByCriteria(ended(running()), [{ ...found, newer: 1 } as CriterionResult], AT);
+    expect(carriedSchema.parse(judged).attempts.at(-1)?.criteria).toEqual([found]);
+  });
+
+  it('has a receipt once, however often it was stored (RQ-4)', () => {
+    const receipt = { receiptId: 'result:1', attemptId: '1', resultRef: 'r', sequence: 1, queuedAt: AT };
+    const other = { ...receipt, receiptId: 'result:2' };
+    const carried = [receipt, other, receipt].reduce(addReceipt, ended(running()));
+    expect(carried.attempts.at(-1)?.receipts).toEqual([other, receipt]);
   });
 
   it('never completes its task (TS17)', () => {

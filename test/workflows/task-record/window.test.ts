@@ -1,11 +1,17 @@
+import type { RunReport } from '../../../contract/activities';
+import type { Carried } from '../../../contract/run';
 import { noteSchema, taskUpdateSchema } from '../../../contract/task';
 import { newCarried } from '../../../contract/new-task';
 import { utf8Length } from '../../../contract/text';
 import { addActivity, updateTask } from '../../../workflows/task-record/commands';
+import { settle } from '../../../workflows/task-record/settling';
+import { undeliveredNotes } from '../../../workflows/task-record/undelivered';
 import { overflowOf } from '../../../workflows/task-record/window';
 import { isRefusal } from '../../../workflows/task-record/transitions';
+import { goodReport } from '../../helpers/fake-host';
 import { newTask } from '../../helpers/stage';
 import { perform } from './perform';
+import { AT, dispatch, taken, THREAD } from './steps';
 import { at } from './story';
 
 function noted(count: number, summary: string) {
@@ -62,6 +68,26 @@ describe('the window of a record', () => {
       carried = overflowOf(step.carried)?.drop(step.carried) ?? step.carried;
     }
     expect(utf8Length(JSON.stringify(carried))).toBeLessThan(1_500_000);
+  });
+
+  it('keeps the last run that began, however many refused waits follow it: notes and tokens count once (RV8, CX-18)', () => {
+    const told = newCarried(newTask());
+    const run = (carried: Carried, change: Partial<RunReport>): Carried => {
+      const begun = taken(dispatch(carried)).carried;
+      const [attempt] = begun.attempts.slice(-1);
+      if (attempt === undefined) throw new Error('there is no attempt');
+      return settle(begun, goodReport(attempt, { outcome: 'failed', code: 'RUN_FAILED', ...change }), AT);
+    };
+    const total = (inputTokens: number) => ({ inputTokens, cachedInputTokens: 0, outputTokens: 0 });
+    const refused = { startedAt: null, threadUsage: null, spawns: 0 };
+    let carried = run(perform(told, { kind: 'note' }), { threadId: THREAD, threadUsage: total(1_000) });
+    for (let serial = 0; serial < 44; serial += 1) carried = run(carried, refused);
+    carried = overflowOf(carried)?.drop(carried) ?? carried;
+    expect(carried.attempts.map(({ number }) => number).slice(0, 3)).toEqual([1, 26, 27]);
+    expect(carried.archived.attempts).toBe(24);
+    expect(undeliveredNotes(carried)).toEqual([]);
+    const next = run(carried, { threadUsage: total(1_010) }).attempts.at(-1);
+    expect(next).toMatchObject({ number: 46, threadId: THREAD, usage: total(10) });
   });
 
   it('keeps only an excerpt of what earlier attempts said', () => {
