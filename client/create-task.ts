@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { TypedSearchAttributes, type SearchAttributePair } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError, type WorkflowStartOptions } from '@temporalio/client';
 import { DEFAULT_AGENT, findAgent } from '../contract/agent';
-import type { Supervise } from '../contract/delivery';
+import { refuseUnprovable, type Supervise } from '../contract/delivery';
 import type { Outcome } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, taskWorkflowId, WORKFLOW, type PhaseType } from '../contract/names';
 import { newTaskRecord } from '../contract/new-task';
@@ -123,6 +123,9 @@ type PreparedTask = Awaited<ReturnType<typeof prepareTask>>['newTask'];
 
 async function runNewTask(session: Session, newTask: PreparedTask, settings: RunSettings): Promise<Accepted> {
   const dispatch = dispatchOrder(session, newTask.ownerId, settings);
+  // The workflow would refuse it as well, but only once the id is taken.
+  const unprovable = refuseUnprovable(newTask, settings.supervise);
+  if (unprovable !== null) throw new RefusedError(unprovable);
   findCodex(session.env);
   const isAlone = !hasRelations(newTask) && projectOf(newTask) === null;
   if (!isAlone) return runRelated(session, newTask, dispatch);
