@@ -13,6 +13,7 @@ interface Options extends CommonOptions {
   readonly note?: string;
   readonly tokens?: number;
   readonly time?: number;
+  readonly timeBudget?: number;
   readonly attempts?: number;
 }
 
@@ -27,6 +28,7 @@ export function decideCommand(): Command {
     .option('--continue', 'the delivery goes on in the same thread')
     .option('--tokens <n>', 'continue: at least so many more tokens than it has used', integer(1, 1_000_000_000_000))
     .option('--time <duration>', 'continue: at least so much more run time, like 1h', durationUpTo('365d'))
+    .option('--time-budget <duration>', 'the same as --time', durationUpTo('365d'))
     .option('--attempts <n>', 'continue: at least so many more attempts', integer(1, 1_000))
     .option('--incident <id>', 'the incident that you looked at (`perdure incident show` names it)')
     .option('--review <id>', 'the review that you looked at (`perdure why` names it)')
@@ -47,14 +49,16 @@ export function decideCommand(): Command {
 /** One decision, by its name or by `--continue`; a budget is only given with the latter. */
 function decisionOf(command: Command, given: Decision | undefined, options: Options): Decision {
   const decision = options.continue === true ? 'continue' : given;
-  const isRaised = [options.tokens, options.time, options.attempts].some((each) => each !== undefined);
+  const isRaised = [options.tokens, options.time, options.timeBudget, options.attempts].some(
+    (each) => each !== undefined,
+  );
   if (decision === undefined) return command.error('error: name a decision, or give --continue');
   if (given !== undefined && given !== decision) return command.error(`error: --continue is not ${given}`);
   if (isRaised && decision !== 'continue') return command.error('error: a budget is given with --continue');
   return decision;
 }
 
-function detailsOf({ incident, review, note, tokens, time, attempts }: Options) {
+function detailsOf({ incident, review, note, tokens, timeBudget, time = timeBudget, attempts }: Options) {
   const raise = {
     ...(tokens !== undefined && { tokens }),
     ...(time !== undefined && { timeMs: time }),

@@ -1,4 +1,5 @@
 import type { DirectList, SettledDirect, ShownDirect, StartedDirect } from '../client/index';
+import { shellWord } from '../contract/shell';
 import { block, oneLine } from './escape';
 import type { Style } from './output';
 import { fields, table } from './table';
@@ -39,8 +40,13 @@ export function directLines(direct: ShownDirect['direct'], style: Style): string
     ]),
     ...(recoveryNote === null ? [] : [style.yellow(recoveryNote.code), ...recoveryNote.evidence.flatMap((line) => block(line))]), // prettier-ignore
     ...(result === null ? [] : ['', ...block(result.text, '')]),
+    ...(status === 'recovery_required' ? ['', `next  ${oneLine(recoveryCommands(id))}`] : []),
   ];
 }
+
+/** What ends a direct task whose executor was lost. */
+const recoveryCommands = (id: string): string =>
+  `perdure direct stop ${shellWord(id)} , or perdure direct decide ${shellWord(id)} accept|abandon`;
 
 /** Direct tasks as aligned lines, the newest first. */
 export function directListLines(tasks: DirectList['tasks']): string[] {

@@ -1,5 +1,6 @@
 import { Argument, Command, Option } from 'commander';
-import { DIRECT_STATUSES } from '../contract/direct';
+import { DIRECT_STATUSES, OPERATIONS, PERMISSION_MODES } from '../contract/direct';
+import { shellWord } from '../contract/shell';
 import type { DirectDraft, Session, SettledDirect, StartedDirect } from '../client/index';
 import { directLines, directListLines, settledDirectLines } from './direct-lines';
 import { printFound, showWith, type LogOptions } from './logs';
@@ -33,12 +34,13 @@ interface RunOptions extends CommonOptions {
 }
 
 function runCommand(): Command {
-  return new Command('run')
+  const command = new Command('run');
+  return command
     .description('run an instruction once and wait for its end')
     .argument('<instruction>', 'what is to be done; - reads it from stdin')
     .requiredOption('--repo <dir>', 'directory in a git repository; it is worked in itself')
-    .requiredOption('--mode <mode>', 'permission mode: read-only, workspace-write or full-access')
-    .option('--operation <kind>', 'kind of work: implement, review, explain or test (default: implement)')
+    .addOption(new Option('--mode <mode>', 'permission mode').choices(PERMISSION_MODES).makeOptionMandatory())
+    .addOption(new Option('--operation <kind>', 'kind of work (default: implement)').choices(OPERATIONS))
     .option('--deadline <time>', 'when it is stopped at the latest, like 2026-12-31T17:00:00Z', time)
     .option('--time-limit <duration>', 'longest run, like 30m (1s to 7d)', durationUpTo('7d'))
     .option('--inactivity <duration>', 'longest silence, like 5m (1s to 24h)', durationUpTo('24h'))
@@ -48,6 +50,9 @@ function runCommand(): Command {
     .option('--no-wait', 'answer when it is accepted')
     .option(...JSON_OPTION)
     .action(async (instruction: string, options: RunOptions) => {
+      if (options.mode === 'full-access' && options.fullAccess !== true) {
+        command.error('error: --mode full-access needs --full-access as well');
+      }
       const draft = draftOf(instruction === '-' ? await readStdin() : instruction, options);
       await perform<StartedDirect | SettledDirect>(options, {
         work: (session) => run(session, draft, options),
@@ -83,7 +88,9 @@ async function run(session: Session, draft: DirectDraft, { wait, json = false }:
     note(`${taskId}: accepted`);
     for (const warning of early) note(`warning: ${warning}`);
   }
-  onInterrupt(`It goes on. See it with: perdure direct show ${taskId}; end it with: perdure direct stop ${taskId}`);
+  onInterrupt(
+    `It goes on. See it with: perdure direct show ${shellWord(taskId)}; end it with: perdure direct stop ${shellWord(taskId)}`,
+  );
   const settled = await waitDirect(session, taskId, note);
   const warnings = [...(json ? early : []), ...(settled.warnings ?? [])];
   return { ...settled, ...(warnings.length > 0 && { warnings }) };
@@ -112,7 +119,7 @@ function stopCommand(): Command {
       await perform(options, {
         work: async (session) => {
           const { stopDirect } = await import('../client/index.js');
-          onInterrupt(`The stop goes on if it was accepted. See it with: perdure direct show ${id}`);
+          onInterrupt(`The stop goes on if it was accepted. See it with: perdure direct show ${shellWord(id)}`);
           return stopDirect(session, { id, ...(options.reason !== undefined && { reason: options.reason }) }, note);
         },
         lines: ({ taskId, status, changed }) => fields({ task: taskId, status, changed: changed ? 'yes' : 'no' }),

@@ -1,8 +1,9 @@
 import { Command } from 'commander';
 import type { Accepted, Settled } from '../client/index';
+import { shellWord } from '../contract/shell';
 import { note, type Style } from './output';
 import { perform, type CommonOptions } from './perform';
-import { settledLines, settledNotes, waitWithProgress } from './settled';
+import { settledLines, settledNotes, waitForRun } from './settled';
 import { fields } from './table';
 import { addRunOptions, settingsOf, type RunOptions } from './task-options';
 
@@ -10,6 +11,7 @@ interface DispatchOptions extends CommonOptions, RunOptions {
   readonly agent?: string;
   readonly wait?: boolean;
   readonly auto?: boolean;
+  readonly check?: boolean;
   readonly replaceThread?: boolean;
 }
 
@@ -20,6 +22,7 @@ export function dispatchCommand(): Command {
     .option('--agent <id>', 'agent that executes it (default: general-purpose)')
     .option('--wait', 'wait for the settled result')
     .option('--auto', 'start by itself when what it depends on has completed')
+    .option('--check', 'record the outcome by the acceptance criteria of the task, as `run` does')
     .option('--replace-thread', 'go on in a fresh thread')
     .option('--json', 'one JSON document on stdout');
   return command.action(async (taskId: string, options: DispatchOptions) => {
@@ -28,9 +31,9 @@ export function dispatchCommand(): Command {
         const { dispatchTask } = await import('../client/index.js');
         const accepted = await dispatchTask(session, { taskId, ...dispatchOf(options) });
         // What a project's queue or a dependency decides on later is no run to wait for (DS14).
-        if (!accepted.success || options.wait !== true || !('attemptId' in accepted)) return accepted;
-        for (const warning of accepted.warnings ?? []) note(`warning: ${warning}`);
-        return waitWithProgress(session, accepted, options.json === true);
+        if (!accepted.success || options.wait !== true) return accepted;
+        if (!('attemptId' in accepted)) return withoutWait(accepted);
+        return waitForRun(session, accepted, options.json === true);
       },
       lines: dispatchLines,
       after: (outcome) => {
@@ -41,14 +44,22 @@ export function dispatchCommand(): Command {
 }
 
 function dispatchOf(options: DispatchOptions) {
-  const { agent, auto, replaceThread } = options;
+  const { agent, auto, check, replaceThread } = options;
   return {
     ...settingsOf(options),
     ...(agent !== undefined && { agentId: agent }),
     // Nobody waits for it: its outcome is recorded by the acceptance criteria.
     ...(auto === true && { whenReady: true, completion: 'criteria' as const }),
+    ...(check === true && { completion: 'criteria' as const }),
     ...(replaceThread === true && { replaceThread }),
   };
+}
+
+/** An accepted dispatch that begins later, with a word about the wait that was asked for. */
+function withoutWait<T extends Accepted>(accepted: T): T {
+  const how = `\`perdure watch ${shellWord(accepted.taskId)}\` shows where it stands`;
+  const unwaited = `--wait waits for nothing here: it starts in its turn, not now; ${how}`;
+  return { ...accepted, warnings: [...(accepted.warnings ?? []), unwaited] };
 }
 
 /** What a dispatch answered: where the run is, who has it, what it waits for, or how it settled. */

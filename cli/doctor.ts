@@ -14,12 +14,15 @@ export function doctorCommand(): Command {
     .option('--json', 'one JSON document on stdout')
     .action(async ({ json: isJson = false }: CommonOptions) => {
       let diagnosis: Diagnosis | undefined;
-      const outcome = await withSession(async (session) => {
-        const { diagnose } = await import('../client/index.js');
-        const answer = await diagnose(session);
-        diagnosis = answer;
-        return answer;
-      });
+      const outcome = await withSession(
+        async (session) => {
+          const { diagnose } = await import('../client/index.js');
+          const answer = await diagnose(session);
+          diagnosis = answer;
+          return answer;
+        },
+        { inSpiteOfConfig: true },
+      );
       if (diagnosis === undefined && !outcome.success) {
         printFailure(isJson, outcome);
         return;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { Incidents, ShownIncident } from '../client/index';
 import type { Incident, Snapshot } from '../contract/incident';
+import { shellWord } from '../contract/shell';
 import { block, oneLine } from './escape';
 import type { Style } from './output';
 import { perform, type CommonOptions } from './perform';
@@ -30,7 +31,7 @@ export function incidentCommand(): Command {
     .action(async (taskId: string, options: CommonOptions & { readonly incident?: string }) => {
       await perform<ShownIncident>(options, {
         work: async (session) => (await import('../client/index.js')).showIncident(session, taskId, options.incident),
-        lines: ({ incident }, style) => incidentLines(incident, style),
+        lines: ({ taskId, incident }, style) => [...incidentLines(incident, style), ...nextLines(taskId, incident)],
       });
     });
   return command;
@@ -56,6 +57,19 @@ export function incidentLines(incident: Incident, style: Style): string[] {
     ...evidence.map((each) => `- ${oneLine(each)}`),
     ...(snapshot ? snapshotLines(snapshot, style) : []),
   ];
+}
+
+/** Incidents that a person decides; others close by themselves. */
+const DECIDED = new Set<string>(['interrupted_owner', 'checkpoint_rejected']);
+
+/** The commands that answer an open incident. */
+export function nextLines(taskId: string, { id, code, decidedAt }: Incident): string[] {
+  if (decidedAt !== null || !DECIDED.has(code)) return [];
+  const about = `--incident ${shellWord(id)}`;
+  const words = ['retry', 'accept', 'abandon', 'stop'].map(
+    (word) => `perdure decide ${shellWord(taskId)} ${word} ${about}`,
+  );
+  return ['', ...words.map((word, index) => oneLine(`${index === 0 ? 'next' : '  or'}  ${word}`))];
 }
 
 function snapshotLines(snapshot: Snapshot, style: Style): string[] {

@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { failure, type Outcome } from '../contract/failures';
 import type { AttemptLog, Session } from '../client/index';
+import { shellWord } from '../contract/shell';
 import { jsonLine } from './escape';
 import { eventLines, parseEvent } from './event-lines';
 import { note, printFailure, printLine } from './output';
 import { onInterrupt, withSession, type CommonOptions } from './perform';
+import { attemptId } from './values';
 
 export interface LogOptions extends CommonOptions {
   readonly attempt?: string;
@@ -21,7 +23,7 @@ export function logsCommand(): Command {
   return new Command('logs')
     .description("show the provider's events of an attempt")
     .argument('<id>', 'the task')
-    .option('--attempt <id>', 'the attempt (default: the last one)')
+    .option('--attempt <id>', 'the attempt (default: the last one)', attemptId)
     .option('--follow', 'go on until the attempt has ended')
     .option('--raw', 'the lines as the provider printed them')
     .option('--json', 'one JSON document on stdout')
@@ -57,7 +59,7 @@ export async function printFound(found: Outcome<AttemptLog>, options: LogOptions
 
 async function printLog(log: AttemptLog, { follow, raw }: LogOptions): Promise<void> {
   const { readLog } = await import('../client/index.js');
-  if (follow === true) onInterrupt(`The task goes on. See it with: perdure watch ${log.taskId}`);
+  if (follow === true) onInterrupt(`The task goes on. See it with: perdure watch ${shellWord(log.taskId)}`);
   else note(`attempt ${log.attemptId}`);
   for await (const line of readLog(log, { follow: follow === true })) {
     for (const text of raw === true ? [line] : eventLines(line)) await printed(text);

@@ -1,5 +1,5 @@
 import type { Outcome } from '../contract/failures';
-import type { Session } from '../client/index';
+import type { OpenHome, Session } from '../client/index';
 import { EXIT } from './exit-code';
 import { note, printAnswer, printFailure, type Style } from './output';
 
@@ -29,12 +29,16 @@ export async function perform<T extends object>(
 }
 
 /** Opens a session, lends it, and closes it whatever happens. */
-export async function withSession<T>(work: (session: Session) => Promise<Outcome<T>>): Promise<Outcome<T>> {
-  const { openSession } = await import('../client/index.js');
-  const opened = await openSession(process.env);
+export async function withSession<T>(
+  work: (session: Session) => Promise<Outcome<T>>,
+  how: OpenHome = {},
+): Promise<Outcome<T>> {
+  const { hintAtDirect, openSession } = await import('../client/index.js');
+  const opened = await openSession(process.env, how);
   if (!opened.success) return opened;
   try {
-    return await work(opened.session);
+    const outcome = await work(opened.session);
+    return outcome.success ? outcome : await hintAtDirect(opened.session, outcome);
   } finally {
     await opened.session.close();
   }

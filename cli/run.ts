@@ -1,10 +1,9 @@
 import { Command } from 'commander';
-import type { Accepted, AttemptKey, Session, Settled } from '../client/index';
-import type { Outcome } from '../contract/failures';
+import type { Accepted, Settled } from '../client/index';
 import { dispatchLines } from './dispatch';
 import { note } from './output';
 import { perform, type CommonOptions } from './perform';
-import { settledNotes, waitWithProgress } from './settled';
+import { settledNotes, waitForRun } from './settled';
 import {
   addDraftOptions,
   addRunOptions,
@@ -31,6 +30,7 @@ export function runCommand(): Command {
         const accepted = await runTask(session, draft, settings);
         // Its turn comes later: a queue or a dependency decides when, and nobody waits here.
         if (!accepted.success || !('attemptId' in accepted)) return accepted;
+        if (options.json !== true) note(`${accepted.taskId}: accepted as attempt ${accepted.attemptId}`);
         return waitForRun(session, accepted, options.json === true);
       },
       lines: dispatchLines,
@@ -39,17 +39,4 @@ export function runCommand(): Command {
       },
     });
   });
-}
-
-async function waitForRun(
-  session: Session,
-  { taskId, attemptId, warnings: early = [] }: AttemptKey & { warnings?: string[] },
-  isJson: boolean,
-): Promise<Outcome<Settled>> {
-  if (!isJson) note(`${taskId}: accepted as attempt ${attemptId}`);
-  // A person learns at once that the run works on something else; a program finds all in the result.
-  if (!isJson) for (const warning of early) note(`warning: ${warning}`);
-  const settled = await waitWithProgress(session, { taskId, attemptId }, isJson);
-  const warnings = [...(isJson ? early : []), ...(settled.warnings ?? [])];
-  return { ...settled, ...(warnings.length > 0 && { warnings }) };
 }

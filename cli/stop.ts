@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { StoppedTask } from '../client/index';
+import { shellWord } from '../contract/shell';
 import { note } from './output';
 import { onInterrupt, perform, type CommonOptions } from './perform';
 import { fields } from './table';
@@ -15,7 +16,7 @@ export function stopCommand(): Command {
       await perform<StoppedTask>(options, {
         work: async (session) => {
           const { stopTask } = await import('../client/index.js');
-          onInterrupt(`The stop goes on if it was accepted. See it with: perdure why ${taskId}`);
+          onInterrupt(`The stop goes on if it was accepted. See it with: perdure why ${shellWord(taskId)}`);
           return stopTask(session, { taskId, ...(options.reason !== undefined && { reason: options.reason }) }, note);
         },
         lines: (stopped) =>

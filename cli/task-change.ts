@@ -6,7 +6,7 @@ import { perform, type CommonOptions } from './perform';
 import { answerLines } from './task-outcome';
 import { fields } from './table';
 import { contentOf, type ContentOptions } from './task-options';
-import { collect, pair, time } from './values';
+import { collect, collectText, pair, time } from './values';
 
 type Answer = Omit<TaskAnswer, 'success'>;
 
@@ -17,7 +17,8 @@ interface UpdateOptions extends CommonOptions, ContentOptions {
 
 /** `task update`: changes content fields, never the status. */
 export function updateCommand(): Command {
-  return new Command('update')
+  const command = new Command('update');
+  return command
     .description('change the content of a task; its status stays')
     .argument('<id>', 'the task')
     .option('--title <text>', 'what the task is, in one line')
@@ -32,11 +33,12 @@ export function updateCommand(): Command {
     .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
     .option('--no-require-review', 'no review')
-    .option('--accept <command>', 'command that must exit 0; repeatable, replaces the list', collect)
+    .option('--accept <command>', 'command that must exit 0; repeatable, replaces the list', collectText)
     .option('--no-accept', 'no acceptance commands any more')
     .option('--json', 'one JSON document on stdout')
     .action(async (id: string, options: UpdateOptions) => {
       const changes = await changesOf(options);
+      if (Object.keys(changes).length === 0) command.error('error: name at least one field to change');
       await perform<Answer>(options, {
         work: async (session) => {
           const { updateTask } = await import('../client/index.js');

@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander';
 import type { RunSettings, TaskDraft } from '../client/index';
+import { CLEAN_TREE, shellQuoted } from '../contract/shell';
 import { addDeliveryOptions, deliveryOf, type DeliveryOptions } from './delivery-options';
-import { collect, durationUpTo, pair, time } from './values';
+import { collect, collectText, durationUpTo, pair, time } from './values';
 
 const PRIORITIES = ['low', 'medium', 'high'] as const;
 const SANDBOXES = ['read-only', 'workspace-write', 'danger-full-access'] as const;
@@ -53,9 +54,12 @@ export function addDraftOptions(command: Command): Command {
     .addOption(new Option('--priority <level>', 'how urgent').choices(PRIORITIES))
     .option('--due <time>', 'due date, like 2026-12-31T17:00:00Z', time)
     .option('--require-review', 'a person reviews the result')
-    .option('--accept <command>', 'command that must exit 0 in the workspace; repeatable', collect)
-    .option('--accept-file <path>', 'file that must be in the workspace; repeatable', collect)
-    .option('--accept-clean', 'the workspace must hold no change that is not committed');
+    .option('--accept <command>', 'command that must exit 0 in the workspace; repeatable', collectText)
+    .option('--accept-file <path>', 'file that must be in the workspace; repeatable', collectText)
+    .option(
+      '--accept-clean',
+      'the workspace must hold no change that is not committed; to commit, Codex needs --sandbox danger-full-access',
+    );
 }
 
 /** Adds the flags that say how a run shall go. */
@@ -100,14 +104,11 @@ export async function contentOf(options: ContentOptions) {
 /** Acceptance criteria are commands; a file that must be there and a clean tree are short for one. */
 function acceptanceOf({ accept, acceptFile, acceptClean }: ContentOptions): string[] | undefined {
   if (accept === false) return [];
-  const files = (acceptFile ?? []).map((path) => `test -e ${quoted(path)}`);
-  const clean = acceptClean === true ? ['test -z "$(git status --porcelain)"'] : [];
+  const files = (acceptFile ?? []).map((path) => `test -e ${shellQuoted(path)}`);
+  const clean = acceptClean === true ? [CLEAN_TREE] : [];
   const all = [...(accept ?? []), ...files, ...clean];
   return all.length > 0 ? all : undefined;
 }
-
-/** A word of a shell command, whatever it holds. */
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** The settings of a run that flags describe. */
 export function settingsOf(options: RunOptions): RunSettings {

@@ -21,6 +21,14 @@ export const durationUpTo =
     throw new InvalidArgumentError(`It must be between 1s and ${longest}.`);
   };
 
+const uuid = z.uuid();
+
+/** Checks the id of an attempt. */
+export function attemptId(value: string): string {
+  if (uuid.safeParse(value).success) return value;
+  throw new InvalidArgumentError('It must be a UUID; `perdure audit` lists them.');
+}
+
 const isoTime = z.iso.datetime({ offset: true });
 
 /** Checks a point in time; it stays as it was written. */
@@ -40,6 +48,12 @@ export const integer =
 
 /** Collects an option that may be given several times. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value];
+
+/** Collects an option that may be given several times and says something each time. */
+export function collectText(value: string, before: string[] = []): string[] {
+  if (value.trim() === '') throw new InvalidArgumentError('It must not be blank.');
+  return collect(value, before);
+}
 
 /** Collects `key=value` pairs. */
 export function pair(value: string, before: Record<string, string> = {}): Record<string, string> {

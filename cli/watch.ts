@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import type { WatchState } from '../client/index';
+import type { Outcome } from '../contract/failures';
+import { shellWord } from '../contract/shell';
 import { jsonLine, oneLine } from './escape';
 import { note, printFailure, printLine, styleFor } from './output';
 import { onInterrupt, withSession, type CommonOptions } from './perform';
@@ -12,18 +14,22 @@ export function watchCommand(): Command {
     .option('--json', 'one JSON document a line')
     .action(async (taskId: string, options: CommonOptions) => {
       const isJson = options.json === true;
-      onInterrupt(`The task goes on. See it with: perdure watch ${taskId}`);
-      const outcome = await withSession(async (session) => {
+      onInterrupt(`The task goes on. See it with: perdure watch ${shellWord(taskId)}`);
+      const outcome = await withSession(async (session): Promise<Outcome<object>> => {
         const { toFailure, watchTask } = await import('../client/index.js');
+        let last: WatchState | undefined;
         try {
           for await (const state of watchTask(session, taskId, { notify: note })) {
             printLine(isJson ? jsonLine({ success: true, ...state }) : stateLine(state));
+            last = state;
           }
+          // It ended by itself: the task is at rest.
+          if (!isJson && last !== undefined) note(`next: ${last.next}`);
           return { success: true };
         } catch (error) {
           const known = toFailure(error, taskId);
           if (known === undefined) throw error;
-          return known;
+          return { ...known, taskId };
         }
       });
       if (!outcome.success) printFailure(isJson, outcome);

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { jsonLine } from './escape';
+import { exitCodeOf } from './exit-code';
 import { printFailure, printLine } from './output';
 import type { CommonOptions } from './perform';
 import type { WorkerMessage } from './up/worker-process';
@@ -22,11 +23,17 @@ async function work({ role, json: isJson = false }: WorkerFlags): Promise<void> 
   const { outcomeOf } = await import('../client/outcome.js');
   // Only this command loads the SDK's worker, because it is that process.
   const { runWorkers } = await import('../workers/main.js');
+  const { homePath } = await import('../client/home.js');
+  const { payloadsOf } = await import('../client/payloads.js');
+  const { rememberKeys } = await import('../client/remembered-keys.js');
+  const seen: { isReady: boolean } = { isReady: false };
   const outcome = await outcomeOf(async () => {
     await runWorkers({
       role,
       env: process.env,
       onReady: ({ address, hostId }) => {
+        seen.isReady = true;
+        rememberKeys(homePath(process.env), payloadsOf(process.env).keyIds);
         void tellParent({ ready: true, address, hostId });
         const { pid } = process;
         if (isJson) printLine(jsonLine({ success: true, ready: true, role, address, hostId, pid }));
@@ -37,7 +44,9 @@ async function work({ role, json: isJson = false }: WorkerFlags): Promise<void> 
   });
   if (outcome.success) return;
   await tellParent({ failure: outcome });
-  printFailure(isJson, outcome);
+  // Who started this process says why it could not start; what came later is said here.
+  if (seen.isReady || !process.connected) printFailure(isJson, outcome);
+  else process.exitCode = exitCodeOf(outcome);
 }
 
 /** Tells the `up` that started this process; resolves when the message is on its way. */

@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { TypedSearchAttributes, type SearchAttributePair } from '@temporalio/common';
 import { WorkflowExecutionAlreadyStartedError, type WorkflowStartOptions } from '@temporalio/client';
 import { DEFAULT_AGENT, findAgent } from '../contract/agent';
-import type { Supervise } from '../contract/delivery';
+import { refuseUnprovable, type Supervise } from '../contract/delivery';
 import type { Outcome } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, taskWorkflowId, WORKFLOW, type PhaseType } from '../contract/names';
 import { newTaskRecord } from '../contract/new-task';
@@ -18,6 +18,7 @@ import {
   type StartedDispatch,
   type WaitingDispatch,
 } from '../contract/run';
+import { CLEAN_TREE } from '../contract/shell';
 import { newTaskSchema, type NewTask, type Task } from '../contract/task';
 import { cutUtf8 } from '../contract/text';
 import { outcomeOf, refuse, RefusedError, toFailure } from './outcome';
@@ -115,14 +116,26 @@ export async function runTask(session: Session, draft: TaskDraft, settings: RunS
     const { auto: whenReady, ...content } = draft;
     const { newTask, warnings } = await prepareTask(session, content);
     const run = { ...settings, ...(whenReady === true && { whenReady }) };
-    return warned<Accepted>(warnings, () => runNewTask(session, newTask, run));
+    const { policy } = session.home.config;
+    const unclean = cleanTreeWarnings(newTask.acceptance, { ...policy, ...settings.policy });
+    return warned<Accepted>([...warnings, ...unclean], () => runNewTask(session, newTask, run));
   });
+}
+
+/** Warns of a criterion that an agent cannot meet once it has changed something: Codex's sandbox keeps git from it. */
+export function cleanTreeWarnings(acceptance: readonly string[] = [], { sandbox }: Pick<Policy, 'sandbox'>): string[] {
+  if (sandbox === 'danger-full-access' || !acceptance.includes(CLEAN_TREE)) return [];
+  const why = `in the sandbox ${sandbox} the agent cannot commit, so --accept-clean fails once it leaves a change behind`;
+  return [`${why}; --sandbox danger-full-access lets it commit`];
 }
 
 type PreparedTask = Awaited<ReturnType<typeof prepareTask>>['newTask'];
 
 async function runNewTask(session: Session, newTask: PreparedTask, settings: RunSettings): Promise<Accepted> {
   const dispatch = dispatchOrder(session, newTask.ownerId, settings);
+  // The workflow would refuse it as well, but only once the id is taken.
+  const unprovable = refuseUnprovable(newTask, settings.supervise);
+  if (unprovable !== null) throw new RefusedError(unprovable);
   findCodex(session.env);
   const isAlone = !hasRelations(newTask) && projectOf(newTask) === null;
   if (!isAlone) return runRelated(session, newTask, dispatch);

@@ -1,8 +1,10 @@
 import { WorkflowNotFoundError, type WorkflowExecutionDescription, type WorkflowHandle } from '@temporalio/client';
 import { z } from 'zod';
 import { directQuery, directTaskSchema, newDirectTaskSchema, type DirectTask } from '../contract/direct';
+import type { Failure } from '../contract/failures';
 import { directWorkflowId } from '../contract/names';
 import { newDirectTask } from '../contract/new-direct';
+import { shellWord } from '../contract/shell';
 import { refuse, toFailure } from './outcome';
 import { askWorker, isSilence, readInput } from './record';
 import { call, taskKey, type Session } from './session';
@@ -38,6 +40,19 @@ export function notFound(id: string): (error: unknown) => never {
       taskId: id,
     });
   };
+}
+
+/** Names the command for direct tasks where the id of one was given for a task that is not there. */
+export async function hintAtDirect<F extends Failure>(session: Session, known: F): Promise<F> {
+  const { code, taskId } = known;
+  if (code !== 'TASK_NOT_FOUND' || taskId === undefined) return known;
+  try {
+    const handle = await directHandle(session, taskId);
+    await call(session, () => handle.describe());
+    return { ...known, hint: `There is a direct task of this id: \`perdure direct show ${shellWord(taskId)}\`.` };
+  } catch {
+    return known;
+  }
 }
 
 /** Reads a direct task; one that has ended needs no worker for it, and an open one without a worker is marked. */

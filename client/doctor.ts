@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { FAILURES, failure, type Failure } from '../contract/failures';
 import { hostQueue, ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE } from '../contract/names';
-import type { HomeConfig } from './home';
-import { messageOf, toFailure } from './outcome';
+import { configFile, type HomeConfig } from './home';
+import { messageOf, RefusedError, toFailure } from './outcome';
+import { payloadsOf } from './payloads';
+import { refuseClear } from './remembered-keys';
 import { pollersOf } from './pollers';
 import { findCodex, isTooOld, OLDEST_CODEX } from './provider-check';
 import { call, type Session } from './session';
@@ -37,10 +39,12 @@ export async function diagnose(session: Session): Promise<({ success: true } | F
   const local = await Promise.all([
     checkNode(),
     checkHome(path),
+    checkConfig(session),
     checkGit(),
     checkCodex(session),
     checkSandbox(session),
     checkWebhook(session),
+    check('payloads', () => describePayloads(session)),
   ]);
   const { checks: remote, unreachable } = await checkTemporal(session);
   const checks = [...local, { name: 'receipts', ok: true, detail: join(path, 'receipts.db') }, ...remote];
@@ -84,6 +88,12 @@ const checkHome = (path: string): Promise<Check> =>
     },
     'Set PERDURE_HOME to a directory that you may write to.',
   );
+
+const checkConfig = ({ home }: Session): Promise<Check> =>
+  check('config', () => {
+    if (home.configTrouble !== undefined) throw new RefusedError(home.configTrouble);
+    return `${configFile(home.path)}, or the defaults where it says nothing`;
+  });
 
 const checkGit = (): Promise<Check> =>
   check('git', async () => (await run('git', ['--version'], { timeout: 10_000 })).stdout.trim(), 'Install git.');
@@ -147,7 +157,6 @@ async function checkTemporal(session: Session): Promise<{ checks: Check[]; unrea
   const { hostId } = session.home;
   const checks = await Promise.all([
     check('temporal', () => describeServer(session)),
-    check('payloads', () => describePayloads(session)),
     check('search attributes', () => attributes(session), 'Start a worker once: it registers them.'),
     check('orchestrator worker', () => pollers(session, ORCHESTRATOR_QUEUE, 'workflow'), FAILURES.WORKER_SILENT.hint),
     check('host worker', () => pollers(session, hostQueue(hostId), 'activity'), FAILURES.WORKER_SILENT.hint),
@@ -161,8 +170,9 @@ async function describeServer(session: Session): Promise<string> {
   return `${address}, namespace ${namespace} (${source})`;
 }
 
-function describePayloads(session: Session): string {
-  const { keyIds } = session.plan().payloads;
+function describePayloads({ env, home }: Session): string {
+  const { keyIds } = payloadsOf(env);
+  refuseClear(home.path, keyIds);
   if (keyIds.length === 0) return 'in clear; PERDURE_PAYLOAD_KEYS names a file of keys that encrypt them';
   return `encrypted by the key ${keyIds.join(', opened by ')}`;
 }

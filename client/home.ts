@@ -3,10 +3,10 @@ import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promi
 import { homedir, hostname } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { invalidArgument } from '../contract/failures';
+import { invalidArgument, type Failure } from '../contract/failures';
 import { limitsSchema, policySchema } from '../contract/run';
 import { id } from '../contract/text';
-import { errnoOf, messageOf, refuse } from './outcome';
+import { errnoOf, messageOf, refuse, RefusedError } from './outcome';
 import { receiptsConfigSchema } from './webhook';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -38,6 +38,14 @@ export interface Home {
   readonly hostId: string;
   readonly tenantId: string;
   readonly config: HomeConfig;
+  /** What is wrong with the configuration, where the home was opened in spite of it. */
+  readonly configTrouble?: Failure;
+}
+
+/** How a home is opened. */
+export interface OpenHome {
+  /** Whether defaults stand in for a configuration that cannot be used; for whoever looks for what is wrong. */
+  readonly inSpiteOfConfig?: boolean;
 }
 
 /** Absolute path of the home that an environment names; `~/.perdure` without one. */
@@ -47,7 +55,7 @@ export function homePath(env: Env): string {
 }
 
 /** Opens the home: makes the directory (mode 0700) and the host id once, and reads the configuration. */
-export async function openHome(env: Env): Promise<Home> {
+export async function openHome(env: Env, { inSpiteOfConfig = false }: OpenHome = {}): Promise<Home> {
   const path = homePath(env);
   const tenantId = tenantOf(env);
   try {
@@ -57,8 +65,17 @@ export async function openHome(env: Env): Promise<Home> {
       hint: 'Set PERDURE_HOME to a directory that you may write to.',
     });
   }
-  return { path, tenantId, hostId: await hostIdOf(path), config: await readConfig(join(path, 'config.json')) };
+  const home = { path, tenantId, hostId: await hostIdOf(path) };
+  try {
+    return { ...home, config: await readConfig(configFile(path)) };
+  } catch (error) {
+    if (!inSpiteOfConfig || !(error instanceof RefusedError)) throw error;
+    return { ...home, config: configSchema.parse({}), configTrouble: error.failure };
+  }
 }
+
+/** Path of a home's configuration. */
+export const configFile = (home: string): string => join(home, 'config.json');
 
 /** Makes a directory and what is missing above it; Node's own `recursive` never returns below /proc. */
 async function makeDirectory(path: string): Promise<void> {
@@ -106,15 +123,35 @@ async function hostIdOf(path: string): Promise<string> {
   return (await readJson(file, hostSchema))?.hostId ?? hostId;
 }
 
+/** What each section may look like. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  limits: '{"limits":{"timeMs":3600000,"inactivityMs":300000}}',
+  policy: '{"policy":{"sandbox":"workspace-write","model":"gpt-5.5"}}',
+  sweep: '{"sweep":{"intervalMs":300000}}',
+  receipts: '{"receipts":{"webhook":"https://...","secretFile":"webhook.secret"}}',
+};
+
 const CONFIG_HINT =
   'It holds a JSON object of defaults like {"limits":{"timeMs":3600000},"policy":{"sandbox":"workspace-write"}}; correct or remove it.';
 
-async function readConfig(file: string): Promise<HomeConfig> {
-  return (await readJson(file, configSchema, CONFIG_HINT)) ?? configSchema.parse({});
+/** How the section that is wrong may look; without one, the whole. */
+function configHint(section: PropertyKey | undefined): string {
+  const example = typeof section === 'string' ? EXAMPLES[section] : undefined;
+  return example === undefined ? CONFIG_HINT : `The section may look like ${example}; correct or remove it.`;
 }
 
+async function readConfig(file: string): Promise<HomeConfig> {
+  return (await readJson(file, configSchema, ([section]) => configHint(section))) ?? configSchema.parse({});
+}
+
+type Hint = (path: readonly PropertyKey[]) => string;
+
 /** Reads a JSON file through a schema; undefined when there is none, refused when it is not what it should be. */
-async function readJson<T>(file: string, schema: z.ZodType<T>, hint = `Correct ${file}.`): Promise<T | undefined> {
+async function readJson<T>(
+  file: string,
+  schema: z.ZodType<T>,
+  hintFor: Hint = () => `Correct ${file}.`,
+): Promise<T | undefined> {
   let content: string;
   try {
     content = await readFile(file, 'utf8');
@@ -123,10 +160,19 @@ async function readJson<T>(file: string, schema: z.ZodType<T>, hint = `Correct $
     return refuse('INVALID_ARGUMENT', `${file} cannot be read (${messageOf(error)})`);
   }
   const value = parseJson(content);
-  if (value === undefined) refuse('INVALID_ARGUMENT', `${file} is no JSON`, { hint });
+  if (value === undefined) refuse('INVALID_ARGUMENT', `${file} is no JSON`, { hint: hintFor([]) });
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  return refuse('INVALID_ARGUMENT', `${file}: ${invalidArgument(parsed.error).error}`, { hint });
+  const { error, path } = firstTrouble(parsed.error);
+  return refuse('INVALID_ARGUMENT', `${file}: ${error}`, { hint: hintFor(path) });
+}
+
+/** What is wrong first of all: a key that nobody knows is often the one that is missed elsewhere. */
+function firstTrouble(error: z.ZodError): { error: string; path: readonly PropertyKey[] } {
+  const unknown = error.issues.find(({ code }) => code === 'unrecognized_keys');
+  const issue = unknown ?? error.issues[0];
+  const said = issue === undefined ? error : new z.ZodError([issue]);
+  return { error: invalidArgument(said).error, path: issue?.path ?? [] };
 }
 
 function parseJson(content: string): unknown {

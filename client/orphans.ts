@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Outcome } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE, WORKFLOW } from '../contract/names';
-import { sweepInputSchema, type Sweep } from '../contract/orphan';
+import { sweepInputSchema, type OrphanFinding, type Sweep } from '../contract/orphan';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { outcomeOf } from './outcome';
-import { unlessAbsent } from './record';
-import { ask, type Session } from './session';
+import { refusalOfUnbegun, unlessAbsent } from './record';
+import { ask, call, taskHandle, type Session } from './session';
 
 /** Milliseconds that a sweep may take: each task's host has half a minute to answer. */
 const SWEEP_MS = 10 * 60_000;
@@ -31,6 +31,22 @@ export async function findOrphans(session: Session, { apply, taskId }: Look): Pr
         typedSearchAttributes: new TypedSearchAttributes([{ key: SEARCH_ATTRIBUTE.tenant, value: tenantId }]),
       }),
     );
-    return unlessAbsent(session, sweeping);
+    const { orphans } = await unlessAbsent(session, sweeping);
+    return { orphans: await Promise.all(orphans.map((found) => withUnbegun(session, found))) };
   });
+}
+
+/** Tells a task that never began from one whose executor is gone: nothing brings it back. */
+async function withUnbegun(session: Session, found: OrphanFinding): Promise<OrphanFinding> {
+  if (found.kind !== 'closed' || found.action !== 'left') return found;
+  const { taskId } = found;
+  try {
+    const handle = await taskHandle(session, taskId);
+    const unbegun = await refusalOfUnbegun(session, taskId, await call(session, () => handle.describe()));
+    if (unbegun === null) return found;
+    return { ...found, evidence: [`${unbegun.error}; create it again with another id`] };
+  } catch {
+    // What the sweep said still holds.
+    return found;
+  }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { ApplicationFailure, WorkflowFailedError, type WorkflowExecutionDescription } from '@temporalio/client';
 import { z } from 'zod';
+import { failure, type Failure } from '../contract/failures';
 import { ORCHESTRATOR_QUEUE, SEARCH_ATTRIBUTE } from '../contract/names';
 import { carriedSchema, attemptsQuery, type Attempt } from '../contract/run';
 import { newCarried } from '../contract/new-task';
@@ -90,12 +91,46 @@ async function absence(session: Session, answered: AbortSignal): Promise<never> 
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-/** Describes the newest run of a task; needs no worker. */
+/** Describes the newest run of a task; needs no worker. Refuses for a task that never began: it has nothing to tell. */
 export async function describeTask(session: Session, taskId: string): Promise<WorkflowExecutionDescription> {
   const handle = await taskHandle(session, taskId);
   const run = await call(session, () => handle.describe());
+  const unbegun = await refusalOfUnbegun(session, taskId, run);
+  if (unbegun !== null) throw new RefusedError(unbegun);
   await openPending(await session.client(), run);
   return run;
+}
+
+const carriedInput = z.looseObject({ carried: z.looseObject({}) });
+
+/**
+ * What is to be said of a task whose first run refused its own input: its id is taken, and nothing else of it is there.
+ * Null for every other task; a record that was carried over is never given up.
+ */
+export async function refusalOfUnbegun(
+  session: Session,
+  taskId: string,
+  run: Pick<WorkflowExecutionDescription, 'status' | 'workflowId' | 'runId'>,
+): Promise<Failure | null> {
+  if (run.status.name !== 'FAILED') return null;
+  if (carriedInput.safeParse(await readInput(session, run)).success) return null;
+  const why = await reasonOfEnd(session, run);
+  return failure('TASK_TERMINAL', `task ${taskId} never began: its first run refused what it was given (${why})`, {
+    hint: 'There is nothing to read or to bring back, and its id is taken: create it again with another id.',
+    taskId,
+  });
+}
+
+/** The code and the words of the failure that ended a run. */
+async function reasonOfEnd(
+  session: Session,
+  { workflowId, runId }: Pick<WorkflowExecutionDescription, 'workflowId' | 'runId'>,
+): Promise<string> {
+  const ended = call(session, (client) => client.workflow.getHandle(workflowId, runId, { followRuns: false }).result());
+  const error: unknown = await ended.catch((thrown: unknown) => thrown);
+  const cause = error instanceof WorkflowFailedError ? error.cause : undefined;
+  const code = cause instanceof ApplicationFailure && cause.type ? `${cause.type}: ` : '';
+  return `${code}${cause?.message ?? 'its failure cannot be read'}`;
 }
 
 const inputSchema = z.union([

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UpdateDefinition } from '@temporalio/common';
 import { WorkflowNotFoundError, type WorkflowHandle } from '@temporalio/client';
-import { refuse, toFailure } from './outcome';
-import { ask, taskHandle, type Session } from './session';
+import { refuse, RefusedError, toFailure } from './outcome';
+import { refusalOfUnbegun } from './record';
+import { ask, call, taskHandle, type Session } from './session';
 
 /** Milliseconds until a worker has accepted a request, and until it has answered an accepted one. */
 const ACCEPT_MS = 20_000;
@@ -34,10 +35,18 @@ export async function sendUpdate<Answer, Request extends { requestId?: string | 
         handle.startUpdate(definition, { args, updateId, waitForStage: 'ACCEPTED' }),
       );
     } catch (error) {
+      if (tries === 1 && isClosed(error)) await refuseUnbegun(session, taskId);
       if (tries === TRIES || !isLostInPhaseChange(error)) throw error;
     }
     await sleep(PAUSE_MS * tries);
   }
+}
+
+/** Says of a task that never began that it did not, where its closed workflow takes no request. */
+async function refuseUnbegun(session: Session, taskId: string): Promise<void> {
+  const handle = await taskHandle(session, taskId);
+  const unbegun = await refusalOfUnbegun(session, taskId, await call(session, () => handle.describe()));
+  if (unbegun !== null) throw new RefusedError(unbegun);
 }
 
 /** Whether a request fell between two phases; its id makes sending it again harmless. */

@@ -6,8 +6,9 @@ import { RUN_ACTOR } from '../contract/run';
 import { id } from '../contract/text';
 import { invalidArgument } from '../contract/failures';
 import { connect, resolveConnection, type ConnectionPlan } from './connection';
-import { openHome, type Home } from './home';
+import { openHome, type Home, type OpenHome } from './home';
 import { outcomeOf, refuse } from './outcome';
+import { refuseClear } from './remembered-keys';
 import { GRPC, grpcStatus, isTaskFailure } from './temporal-failure';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -28,21 +29,25 @@ export interface Session {
 }
 
 /** Opens a session on the home that the environment names; nothing is connected yet. */
-export async function openSession(env: Env = process.env) {
+export async function openSession(env: Env = process.env, how: OpenHome = {}) {
   return outcomeOf(async () => {
-    const home = await openHome(env);
+    const home = await openHome(env, how);
     let planned: ConnectionPlan | undefined;
     const plan = (): ConnectionPlan => (planned ??= resolveConnection(env, home));
     const run = env[ATTEMPT_MARK];
     // Inside of a run every command is the agent's, whoever the user is.
     const actor = run === undefined || run === '' ? `user:${userName()}` : `${RUN_ACTOR}${run.slice(0, 100)}`;
     let pending: Promise<Client> | undefined;
+    const connected = async (): Promise<Client> => {
+      refuseClear(home.path, plan().payloads.keyIds);
+      return connect(plan(), `perdure ${actor}@${home.hostId}`);
+    };
     const session: Session = {
       env,
       home,
       actor,
       plan,
-      client: () => (pending ??= connect(plan(), `perdure ${actor}@${home.hostId}`)),
+      client: () => (pending ??= connected()),
       close: async () => {
         const client = await pending?.catch(() => undefined);
         await client?.connection.close();

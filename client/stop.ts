@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Outcome } from '../contract/failures';
+import type { Failure, Outcome } from '../contract/failures';
 import { projectOf } from '../contract/project';
 import { carriedQuery, stopSchema, stopUpdate, type Attempt } from '../contract/run';
-import type { Task } from '../contract/task';
+import { shellWord } from '../contract/shell';
+import { whyQuery, type Task } from '../contract/task';
 import { stopLostRun } from './lost-run';
-import { outcomeOf, toFailure } from './outcome';
+import { outcomeOf, RefusedError, toFailure } from './outcome';
 import { withdrawTask } from './project';
 import { askWorker, queryAttempts, queryTask } from './record';
 import { isClosed, sendUpdate } from './send-update';
@@ -33,10 +34,12 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
     try {
       await sendUpdate(session, taskId, { definition: stopUpdate, request });
     } catch (error) {
-      const waiting = toFailure(error)?.code === 'TASK_NOT_RUNNING' ? await queryTask(session, taskId) : undefined;
+      const known = toFailure(error);
+      const waiting = known?.code === 'TASK_NOT_RUNNING' ? await queryTask(session, taskId) : undefined;
       if (waiting !== undefined && (await leaveQueue(session, waiting))) {
         return { taskId, stopped: true as const, taskStatus: waiting.status };
       }
+      if (known !== undefined && waiting?.status === 'in_progress') await refuseOpen(session, taskId, known);
       const lost = isClosed(error) ? (await queryAttempts(session, taskId)).at(-1) : undefined;
       if (lost === undefined || !(await stopLostRun(session, lost))) throw error;
       return { taskId, attemptId: lost.attemptId, stopped: true as const };
@@ -60,6 +63,18 @@ export async function stopTask(session: Session, request: StopRequest, notify: N
       ...(status !== undefined && { taskStatus: status }),
     };
   }, taskId);
+}
+
+/** Refuses a stop of what does not run with what it waits for instead. */
+async function refuseOpen(session: Session, taskId: string, known: Failure): Promise<never> {
+  const handle = await taskHandle(session, taskId);
+  const { attention } = await askWorker(session, () => handle.query(whyQuery));
+  const id = shellWord(taskId);
+  const hint =
+    attention === 'recovery'
+      ? `Nothing of it runs; it waits for a decision: \`perdure incident show ${id}\`.`
+      : `Nothing of it runs, and its outcome is open: \`perdure task complete ${id} --result ...\` or \`perdure task fail ${id} --reason ...\`.`;
+  throw new RefusedError({ ...known, hint });
 }
 
 /** Waits until an attempt has ended, and until nothing of it runs where its executor had been lost. */

@@ -14,6 +14,7 @@ import {
   type TaskAnswer,
   type TaskUpdate,
 } from '../contract/task';
+import { aboutDelivery } from './held';
 import { outcomeOf } from './outcome';
 import { sendUpdate } from './send-update';
 import type { Session } from './session';
@@ -70,8 +71,9 @@ export async function decideTask(
   taskId: string,
   decision: Decide,
 ): Promise<Outcome<{ taskId: string; status: string; attemptId?: string }>> {
-  return outcomeOf(async () => {
+  const decided = await outcomeOf(async () => {
     const request = decideSchema.parse({ actor: session.actor, ...decision });
     return sendUpdate(session, taskId, { definition: decideUpdate, request });
   }, taskId);
+  return decided.success ? decided : aboutDelivery(session, taskId, decided);
 }

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowContinuedAsNewError, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
-import { failure, type FailureCode, type Outcome } from '../contract/failures';
+import { FAILURES, failure, type FailureCode, type Outcome } from '../contract/failures';
 import { attemptOf, type Attempt, type SettledResult } from '../contract/run';
+import { shellWord, withId } from '../contract/shell';
+import type { Task } from '../contract/task';
+import { refusalOfRest } from './held';
 import { outcomeOf, refuse, toFailure } from './outcome';
 import { describeTask, queryAttempts, queryTask } from './record';
 import { taskHandle, type Session } from './session';
@@ -25,11 +28,21 @@ export interface AttemptKey {
 export async function waitSettled(session: Session, key: AttemptKey, notify: Notify): Promise<Outcome<Settled>> {
   const followed = await outcomeOf(() => followAttempt(session, key, notify), key.taskId);
   if (!followed.success) return followed;
-  const taskStatus = await queryTask(session, key.taskId).then(
-    ({ status }) => status,
-    () => undefined,
-  );
-  return settle(key.taskId, followed.attempt, taskStatus);
+  const { attempt } = followed;
+  const task = await queryTask(session, key.taskId).catch(() => undefined);
+  const settled = settle(key.taskId, attempt, task?.status);
+  const rests = await refusalOfRest(session, task, attempt);
+  // A delivery that paused or asked is not done, however well its last attempt ended.
+  return rests === null ? withUnchecked(settled, attempt, task) : { ...settled, ...rests };
+}
+
+/** Says that nobody checked the acceptance criteria, where the caller that records the outcome may think so. */
+function withUnchecked(settled: Outcome<Settled>, { completion }: Attempt, task: Task | undefined): Outcome<Settled> {
+  const isOpen = settled.success && completion === 'caller' && task?.status === 'in_progress';
+  if (!isOpen || task.acceptance.length === 0) return settled;
+  const again = `perdure dispatch ${shellWord(task.id)} --check`;
+  const unchecked = `its acceptance criteria were not checked; \`${again}\` goes on and checks them`;
+  return { ...settled, warnings: [...(settled.warnings ?? []), unchecked] };
 }
 
 /** Waits until an attempt has ended and its phase is over. */
@@ -111,5 +124,6 @@ export function settle(taskId: string, attempt: Attempt, taskStatus: string | un
     return { success: true, ...common, ...(attempt.observation !== null && { observation: attempt.observation.text }) };
   }
   const code = attempt.code ?? (attempt.outcome === 'interrupted_owner' ? 'interrupted_owner' : 'RUN_FAILED');
-  return { ...failure(code, attempt.error ?? `the run ended as ${attempt.outcome ?? 'unknown'}`), ...common };
+  const error = attempt.error ?? `the run ended as ${attempt.outcome ?? 'unknown'}`;
+  return { ...failure(code, error, { hint: withId(FAILURES[code].hint, taskId) }), ...common };
 }

@@ -14,6 +14,8 @@ export interface WatchState {
   readonly phase: string;
   readonly attention: string;
   readonly sentence: string;
+  /** What would move it on. */
+  readonly next: string;
   readonly attempt?: Pick<Attempt, 'attemptId' | 'number' | 'mode' | 'threadId' | 'outcome' | 'code'>;
   /** What the host last reported of the run, such as the offset that it has read to. */
   readonly progress?: unknown;
@@ -65,7 +67,7 @@ async function stateOf(session: Session, taskId: string, run: WorkflowExecutionD
   return { taskId, ...pick(withPending(why, run)), ...lastAttempt(attempts, runningThread(run)) };
 }
 
-const pick = ({ status, phase, attention, sentence }: Why) => ({ status, phase, attention, sentence });
+const pick = ({ status, phase, attention, sentence, next }: Why) => ({ status, phase, attention, sentence, next });
 
 function lastAttempt(attempts: Attempt[], running: string | undefined): Pick<WatchState, 'attempt'> {
   const last = attempts.at(-1);

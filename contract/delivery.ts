@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { keptCheckpointSchema } from './checkpoint';
+import { failure, type Failure } from './failures';
+import type { Task } from './task';
 import { instant } from './text';
 
 const tokens = z.int().min(1).max(1e12);
@@ -35,6 +37,15 @@ export const superviseSchema = z.strictObject({
   verify: z.boolean().optional(),
 });
 export type Supervise = z.infer<typeof superviseSchema>;
+
+/** Refuses a delivery that nothing could prove: neither an acceptance criterion nor a review in the end. */
+export function refuseUnprovable(
+  { id, acceptance = [] }: { readonly id: string; readonly acceptance?: Task['acceptance'] | undefined },
+  supervise: Supervise | undefined,
+): Failure | null {
+  if (supervise === undefined || acceptance.length > 0 || supervise.verify === true) return null;
+  return failure('invalid_criteria', `task ${id} has no acceptance criteria to prove`, { taskId: id });
+}
 
 /** How much more than it has used up a person lets a delivery use, at least; it takes nothing away. */
 export const raiseSchema = z.strictObject({

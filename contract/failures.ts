@@ -62,7 +62,10 @@ export const FAILURES = {
   direct_snapshot_unavailable: kind(false, 'The snapshot is of another direct task; nothing of it was taken.'),
   // How a run can end without success.
   RUN_FAILED: kind(true, 'Dispatch again: it goes on in the same thread.'),
-  CRITERIA_NOT_MET: kind(true, 'Dispatch again: it goes on in the same thread.'),
+  CRITERIA_NOT_MET: kind(
+    true,
+    '`perdure dispatch ID --check` goes on in the same thread and checks the criteria again.',
+  ),
   spawn_failed: kind(true, 'The provider could not be started; check PERDURE_CODEX_BIN with `perdure doctor`.'),
   usage_error: kind(false, 'The provider refused its command line; check its version with `perdure doctor`.'),
   provider_exited: kind(true, 'The provider ended before its first event; `perdure logs` shows what it said.'),
@@ -77,6 +80,10 @@ export const FAILURES = {
     'The delivery used up its attempts; `perdure decide ID --continue --attempts N` gives more.',
   ),
   progress_budget: kind(false, 'Attempts in a row made no progress; say how to go on: `perdure decide ID --continue`.'),
+  input_required: kind(
+    false,
+    'Answer it with `perdure decide ID --continue --note ...`: it goes on in the same thread.',
+  ),
   deadline_reached: kind(false, 'It was stopped at its deadline; look at what it did, then start another one.'),
   time_budget: kind(true, 'Give more time with --time-limit and dispatch again.'),
   inactive: kind(true, 'The provider said nothing for too long; dispatch again to go on in the same thread.'),

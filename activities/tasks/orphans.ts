@@ -67,7 +67,8 @@ export function createOrphanActivities(server: TaskServer): OrphanActivities {
     async restoreTask({ task, runId }) {
       const workflowId = taskWorkflowId(task);
       const closed = await server.newest(workflowId);
-      if (closed.runId !== runId || closed.status === 'RUNNING') return false;
+      // One that failed was never a task: its input was refused.
+      if (closed.runId !== runId || closed.status === 'RUNNING' || closed.status === 'FAILED') return false;
       const held = await server.query(workflowId, 'carried', runId).catch(neverBegun);
       // A run that was ended before its first task holds nothing but its input, and has done nothing of it.
       if (held === null) return server.restart(closed, closed.type, await server.inputOf(closed));

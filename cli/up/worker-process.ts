@@ -36,9 +36,11 @@ export function startWorkerProcess(env: NodeJS.ProcessEnv, note: (text: string) 
   let child: ChildProcess | undefined;
   const keepRunning = async (): Promise<void> => {
     const seen: { isReady: boolean; refusal: RefusedError | undefined } = { isReady: false, refusal: undefined };
+    const refusal = (): RefusedError | undefined => seen.refusal;
     let deaths = 0;
     while (!isEnding()) {
       const started = performance.now();
+      seen.refusal = undefined;
       child = spawnWorker(env, (message) => {
         if ('failure' in message) seen.refusal = new RefusedError(message.failure);
         else seen.isReady = true;
@@ -48,10 +50,12 @@ export function startWorkerProcess(env: NodeJS.ProcessEnv, note: (text: string) 
       // A Ctrl-C reaches the worker as well, and its end may be seen before our own signal.
       await pause(SETTLE_MS, ending.signal);
       if (isEnding()) return;
-      if (!seen.isReady && seen.refusal) throw seen.refusal;
+      const refused = refusal();
+      if (!seen.isReady && refused !== undefined) throw refused;
       deaths = performance.now() - started > BACK_OFF_MS.forgivenAfter ? 1 : deaths + 1;
       if (!seen.isReady && deaths >= FIRST_TRIES) refuse('WORKER_SILENT', `the worker does not start (${ended})`);
-      note(`the worker ended (${ended}); it is started again`);
+      const why = refused === undefined ? ended : `${ended}: ${refused.message}`;
+      note(`the worker ended (${why}); it is started again`);
       await pause(backOff(deaths), ending.signal);
     }
   };

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { homePath } from '../../client/home';
 import { auditTask, showTask, type AuditedAttempt } from '../../client/index';
+import { auditLines } from '../../cli/audit';
+import { styleFor } from '../../cli/output';
 import { findTemporalBinary } from '../../cli/up/temporal-binary';
 import { CRITERION, LINE, TASK_ID, type BusyRun, type Scene } from './acts';
 
@@ -13,12 +15,7 @@ export async function auditAct({ show, stage }: Scene): Promise<AuditedAttempt> 
   const audit = await auditTask(stage.session, TASK_ID);
   const shown = await showTask(stage.session, TASK_ID);
   if (!audit.success || !shown.success) throw new Error('the audit cannot be read');
-  for (const { number, attemptId, mode, outcome, exit, spawns, threadId } of audit.attempts) {
-    show.line(`attempt ${String(number)}  ${attemptId}  ${mode}, ${String(outcome)}, exit ${String(exit?.code)}`);
-    show.line(`  thread   ${String(threadId)}`);
-    show.line(`  spawns   ${String(spawns)}`);
-  }
-  for (const { sequence, receiptId } of audit.receipts) show.line(`receipt ${String(sequence)}  ${receiptId}`);
+  for (const line of auditLines(audit, styleFor({}))) show.line(line);
   const [attempt] = audit.attempts;
   if (attempt === undefined) throw new Error('the task has no attempt');
   show.check('one attempt, one spawn', audit.attempts.length === 1 && attempt.spawns === 1);

@@ -238,6 +238,16 @@ describe('perdure dispatch', () => {
     expect(stderr).toMatch(/^next: perdure task complete D-1 --result \.\.\. , or perdure task fail D-1/m);
   });
 
+  it('says that it does not wait for what a project runs in its turn', async () => {
+    await json('task', 'create', '--title', 'm', '--id', 'M-1', '--meta', 'projectId=m');
+    expect(await json('project', 'pause', 'm')).toMatchObject({ exit: 0 });
+    const unwaited = expect.stringContaining('perdure watch M-1') as string;
+    expect(await json('dispatch', 'M-1', '--wait')).toMatchObject({ exit: 0, managed: true, warnings: [unwaited] });
+    expect(await perdure('watch', 'M-1')).toMatchObject({
+      ...{ status: 0, stderr: expect.stringMatching(/^next: .+/m) as string },
+    });
+  });
+
   it('waits for the run that follows a reopening (DS2)', async () => {
     await json('task', 'cancel', 'D-1');
     expect(await json('dispatch', 'D-1', '--wait')).toMatchObject({ exit: 0, taskStatus: 'in_progress' });

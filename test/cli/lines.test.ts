@@ -1,5 +1,8 @@
 import type { AuditedAttempt } from '../../client/index';
+import type { Outcome } from '../../contract/failures';
+import type { Incident } from '../../contract/incident';
 import { auditLines } from '../../cli/audit';
+import { nextLines } from '../../cli/incident';
 import { eventLines } from '../../cli/event-lines';
 import { printAnswer, styleFor } from '../../cli/output';
 import { settledLines, settledNotes } from '../../cli/settled';
@@ -8,6 +11,9 @@ import { whyLines } from '../../cli/why';
 
 const plain = styleFor({});
 const uuid = '01a00000-0000-7000-8000-000000000001';
+
+/** Notes of an outcome, whatever else it says. */
+const notesOf = (outcome: Outcome<object> & Record<string, unknown>) => settledNotes(outcome);
 
 describe('treeLines', () => {
   it('indents every task below what it is a part of, and makes titles safe', () => {
@@ -116,8 +122,39 @@ describe('a settled result', () => {
     expect(settledNotes(open)).toEqual([
       'next: perdure task complete T --result ... , or perdure task fail T --reason ...',
     ]);
+    expect(notesOf({ ...open, taskId: 'a b' })[0]).toContain("perdure task complete 'a b' --result");
+    expect(notesOf({ ...open, taskStatus: 'review' })).toEqual([
+      'next: perdure decide T approve , or perdure decide T send_back --note ...',
+    ]);
     const recorded = { ...open, taskStatus: 'completed' };
     expect(settledNotes(recorded)).toEqual([]);
+  });
+});
+
+describe('a delivery that rests', () => {
+  it('names the command that lets it go on, with its id', () => {
+    const rests = { success: false as const, error: 'paused', taskId: 'a b', taskStatus: 'interrupted' };
+    expect(notesOf({ ...rests, code: 'token_budget' })).toEqual(["next: perdure decide 'a b' --continue --tokens N"]);
+    expect(notesOf({ ...rests, code: 'input_required', workspacePath: '/w' })).toEqual([
+      'work  /w',
+      "next: perdure decide 'a b' --continue --note ...",
+    ]);
+    expect(notesOf({ ...rests, code: 'user_stopped' })).toEqual([]);
+  });
+});
+
+describe('what answers an incident', () => {
+  const incident: Incident = {
+    ...{ id: 'incident:interrupted_owner:x', code: 'interrupted_owner', subject: 'x', evidence: [], decidedAt: null },
+    at: '2027-01-01T00:00:00.000Z',
+  };
+
+  it('is named while it is open, with both ids', () => {
+    expect(nextLines('T', incident).join('\n')).toContain(
+      'next  perdure decide T retry --incident incident:interrupted_owner:x',
+    );
+    expect(nextLines('T', { ...incident, decidedAt: incident.at })).toEqual([]);
+    expect(nextLines('T', { ...incident, code: 'stop_unconfirmed' })).toEqual([]);
   });
 });
 

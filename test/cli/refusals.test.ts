@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rememberKeys } from '../../client/remembered-keys';
 
 const main = join(__dirname, '..', '..', 'dist', 'cli', 'main.js');
 let home: string;
@@ -52,6 +53,13 @@ describe('usage errors', () => {
     [['run', '--title', 'x', '--meta', 'novalue'], 'key=value'],
     [['dispatch', 'A', '--sandbox', 'none'], 'Allowed choices'],
     [['decide', 'A', 'maybe'], 'Allowed choices'],
+    [['direct', 'run', '--repo', '.', '--mode', 'foo', 'x'], 'Allowed choices'],
+    [['direct', 'run', '--repo', '.', '--mode', 'full-access', 'x'], 'needs --full-access'],
+    [['logs', 'A', '--attempt', 'nope'], 'must be a UUID'],
+    [['task', 'update', 'A'], 'at least one field'],
+    [['run', '--title', 'x', '--accept', ''], 'must not be blank'],
+    [['task', 'update', 'A', '--accept', ' '], 'must not be blank'],
+    [['decide', 'A', 'accept', '--time-budget', '1h'], 'with --continue'],
   ])('end %j with exit code 2, a usage line and a USAGE envelope', (args, said) => {
     const { status, stdout, stderr } = perdure(...args, ...(args.includes('--json') ? [] : ['--json']));
     expect(status).toBe(2);
@@ -116,7 +124,6 @@ describe('input that is refused before anything is asked', () => {
     ['INVALID_ARGUMENT', ['task', 'create', '--title', 'x'.repeat(1_001)]],
     ['INVALID_ARGUMENT', ['task', 'note', 'T-1', ' ']],
     ['INVALID_ARGUMENT', ['task', 'show', 'a/b']],
-    ['INVALID_ARGUMENT', ['logs', 'T-1', '--attempt', '../../etc']],
     ['AGENT_NOT_FOUND', ['task', 'create', '--title', 'x', '--agent', 'nobody']],
     ['AGENT_NOT_FOUND', ['dispatch', 'T-1', '--agent', 'nobody']],
     ['workspace_missing', ['task', 'create', '--title', 'x', '--workspace', '/nothing/here']],
@@ -125,5 +132,36 @@ describe('input that is refused before anything is asked', () => {
     const { status, stdout } = perdure(...args, '--json');
     expect(json(stdout)).toMatchObject({ success: false, code });
     expect(status).toBe(1);
+  });
+});
+
+describe('a configuration that cannot be used', () => {
+  afterEach(() => {
+    rmSync(join(home, 'config.json'));
+  });
+
+  it('is a failed check of the doctor, who shows the others as well', () => {
+    writeFileSync(join(home, 'config.json'), '{"receipts":{"webhok":"https://h/","secretFile":"s"}}');
+    const { stdout } = perdure('doctor');
+    expect(stdout).toMatch(/^FAIL config .*webhok/m);
+    expect(stdout).toMatch(/^ +The section may look like \{"receipts":\{"webhook":/m);
+    expect(stdout).toMatch(/^ok +git /m);
+    expect(json(perdure('task', 'list', '--json').stdout)).toMatchObject({
+      ...{ code: 'INVALID_ARGUMENT', error: expect.stringContaining('webhok') as string },
+    });
+  });
+});
+
+describe('a home whose workers encrypt', () => {
+  afterEach(() => {
+    rmSync(join(home, 'encryption.json'));
+  });
+
+  it('sends nothing in clear, and the doctor says so', () => {
+    rememberKeys(home, ['k1']);
+    const refused = { success: false, code: 'PAYLOAD_KEY_MISSING', error: expect.stringContaining('key k1') as string };
+    expect(json(perdure('task', 'create', '--title', 'x', '--json').stdout)).toMatchObject(refused);
+    expect(json(perdure('dispatch', 'T-1', '--json').stdout)).toMatchObject(refused);
+    expect(perdure('doctor').stdout).toMatch(/^FAIL payloads .*k1/m);
   });
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { rememberKeys } from '../../client/remembered-keys';
 import { DevServer, temporalBinary } from '../helpers/dev-server';
 import { childrenOf, isRunning, LocalHome } from '../helpers/local-home';
 import { until } from '../helpers/until';
@@ -47,6 +48,15 @@ describe('perdure up', () => {
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
     expect((await said).match(/perdure: stopping: runs are handed over, agents go on\n/g)).toHaveLength(1);
+  });
+
+  it('says once why its worker cannot start', () => {
+    rememberKeys(home.path, ['k1']);
+    const { TEMPORAL_ADDRESS: _none, ...inherited } = process.env;
+    const env = { ...inherited, PERDURE_HOME: home.path, TEMPORAL_CLI_PATH: temporalBinary() };
+    const { status, stderr } = spawnSync(process.execPath, [perdure, ...UP], { env, encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr.match(/PAYLOAD_KEY_MISSING/g)).toHaveLength(1);
   });
 
   it('refuses a second up on the same home and names the first', async () => {

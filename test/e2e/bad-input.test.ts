@@ -62,6 +62,10 @@ describe('perdure run', () => {
     ['a file as workspace', 'WORKSPACE_NOT_DIRECTORY', ['--title', 'x', '--workspace', '../plain-file']],
     ['a workspace below a file', 'WORKSPACE_NOT_DIRECTORY', ['--title', 'x', '--workspace', '../plain-file/x']],
     ['a workspace without git', 'WORKSPACE_NOT_GIT', ['--title', 'x', '--workspace', '../no-repository']],
+    ['attempts in a row that nothing could prove', 'invalid_criteria', ['--title', 'x', '--attempts', '4']],
+    ['supervision that nothing could prove', 'invalid_criteria', ['--title', 'x', '--supervise']],
+    ['the same by itself', 'invalid_criteria', ['--title', 'x', '--supervise', '--auto', '--depends-on', 'B-none']],
+    ['the same in a project', 'invalid_criteria', ['--title', 'x', '--tokens', '9', '--meta', 'projectId=p']],
     ['a time limit below its bound', 'USAGE', ['--title', 'x', '--time-limit', '999ms']],
     ['a time limit above its bound', 'USAGE', ['--title', 'x', '--time-limit', '8d']],
   ])('stores nothing for %s: %s', async (_what, code, options) => {

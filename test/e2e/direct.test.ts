@@ -135,6 +135,8 @@ describe('perdure direct', () => {
       hint: expect.stringMatching(/direct stop/),
     });
     expect(await show(id)).toMatchObject({ status: 'recovery_required', incidents: [{ code: 'interrupted_owner' }] });
+    const { stdout } = await machine.read(['direct', 'show', id]);
+    expect(stdout).toContain(`next  perdure direct stop ${id} , or perdure direct decide ${id} accept|abandon`);
     expect(await machine.perdure('direct', 'stop', id)).toMatchObject({ success: true, changed: true });
     expect(await show(id)).toMatchObject({ status: 'stopped' });
     expect(provider.starts()).toHaveLength(1);
@@ -155,6 +157,11 @@ describe('perdure direct', () => {
     const { events } = (await machine.perdure('direct', 'logs', id)) as unknown as { events: { type: string }[] };
     expect(events.at(-1)).toMatchObject({ type: 'turn.completed' });
     expect((await machine.read(['direct', 'show', id])).stdout).toContain('finished');
+    for (const command of [['task', 'show'], ['why'], ['dispatch'], ['watch']]) {
+      expect(await machine.perdure(...command, id)).toMatchObject({
+        ...{ status: 4, code: 'TASK_NOT_FOUND', hint: expect.stringContaining(`perdure direct show ${id}`) as string },
+      });
+    }
   });
 
   it('refuses bad input of all kinds, with nothing started (DT-11, DT-13)', async () => {
@@ -163,13 +170,13 @@ describe('perdure direct', () => {
     const cases: [string[], object][] = [
       [
         ['--repo', machine.repository, '--mode', 'root', 'x'],
-        { status: 1, code: 'INVALID_ARGUMENT', error: expect.stringContaining('full-access') },
+        { status: 2, code: 'USAGE', error: expect.stringContaining('full-access') },
       ],
       [
         ['--repo', machine.repository, '--mode', 'full-access', 'x'],
-        { status: 1, code: 'INVALID_ARGUMENT', error: expect.stringContaining('--full-access') },
+        { status: 2, code: 'USAGE', error: expect.stringContaining('--full-access') },
       ],
-      [[...good, '--operation', 'deploy', 'x'], { status: 1, code: 'INVALID_ARGUMENT' }],
+      [[...good, '--operation', 'deploy', 'x'], { status: 2, code: 'USAGE' }],
       [[...good, '--deadline', '2020-01-01T00:00:00Z', 'x'], { status: 1, code: 'deadline_passed' }],
       [[...good, '--deadline', 'soon', 'x'], { status: 2, code: 'USAGE' }],
       [[...good, '--id', '../x', 'x'], { status: 1, code: 'INVALID_ARGUMENT' }],

@@ -210,8 +210,17 @@ describe('a worker that lacks a key', () => {
 });
 
 describe('without a key file', () => {
-  it('a task is in clear as ever, and a worker with keys goes on with it (P75)', async () => {
+  it('a command of a home whose workers encrypt sends nothing (P75)', async () => {
     const env = { PERDURE_PAYLOAD_KEYS: undefined };
+    const create = ['task', 'create', '--id', 'T-slip', '--title', 'SLIP-CANARY'];
+    expect(await machine.begin(create, { env })).toMatchObject({ status: 1, code: 'PAYLOAD_KEY_MISSING' });
+    expect(filesWith(database(), 'SLIP-CANARY')).toEqual([]);
+    const { stdout } = await machine.read(['doctor'], env);
+    expect(stdout).toMatch(/^FAIL payloads /m);
+  });
+
+  it('a task of another home is in clear as ever, and a worker with keys goes on with it (P75)', async () => {
+    const env = { PERDURE_PAYLOAD_KEYS: undefined, PERDURE_HOME: file('another-home') };
     await machine.begin(['task', 'create', '--id', 'T-plain', '--title', 'PLAIN-CANARY'], { env });
     expect(filesWith(database(), 'PLAIN-CANARY')).not.toEqual([]);
     // The same search as above finds it, once the list has caught up.

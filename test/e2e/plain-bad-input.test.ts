@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { taskWorkflowId } from '../../contract/names';
-import { addActivityUpdate } from '../../contract/task';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { firstAttributes } from '../../client/create-task';
+import { ORCHESTRATOR_QUEUE, taskWorkflowId } from '../../contract/names';
+import { RULES } from '../../contract/run';
+import { addActivityUpdate, newTaskSchema } from '../../contract/task';
 import { DevServer } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { OperatorShell } from '../helpers/operator-shell';
+import { until } from '../helpers/until';
 
 // No host works here: what is refused starts nothing.
 let server: DevServer;
@@ -171,6 +176,33 @@ describe('temporal workflow start', () => {
     await shell.json(`temporal workflow start -w ${workflowId} --type task --task-queue perdure ${input}`);
     const started = server.client.workflow.getHandle(workflowId);
     await expect(started.result()).rejects.toMatchObject({ cause: { type: 'INVALID_ARGUMENT' } });
+  });
+
+  it('leaves a task that every command says the truth about: it never began, and why', async () => {
+    const newTask = newTaskSchema.parse(create({ id: 'S-unbegun' }).create);
+    const dispatch = { agentId: 'general-purpose', supervise: {} };
+    await server.client.workflow.start('dispatchTask', {
+      workflowId: 'task/default/S-unbegun',
+      taskQueue: ORCHESTRATOR_QUEUE,
+      args: [{ create: create({ id: 'S-unbegun' }).create, dispatch, attemptId: randomUUID(), version: RULES }],
+      typedSearchAttributes: new TypedSearchAttributes(firstAttributes({ type: 'dispatchTask', newTask })),
+    });
+    await expect(handle('S-unbegun').result()).rejects.toMatchObject({ cause: { type: 'invalid_criteria' } });
+    const never =
+      'task S-unbegun never began: its first run refused what it was given (invalid_criteria: task S-unbegun has no acceptance criteria to prove)';
+    const truth = {
+      status: 1,
+      code: 'TASK_TERMINAL',
+      error: never,
+      hint: expect.stringContaining('another id') as string,
+    };
+    const commands = [['why'], ['task', 'show'], ['audit'], ['watch'], ['dispatch'], ['stop']];
+    for (const command of commands) expect(await machine.perdure(...command, 'S-unbegun')).toMatchObject(truth);
+    const evidence = [`${never}; create it again with another id`];
+    await until(async () => JSON.stringify(await machine.perdure('orphans')).includes(JSON.stringify(evidence)));
+    const applied = await machine.perdure('orphans', '--apply');
+    expect(JSON.stringify(applied)).toContain('"action":"left"');
+    expect(JSON.stringify(applied)).not.toContain('could not be judged');
   });
 
   it('stores nothing of 3 MB', async () => {

@@ -19,6 +19,12 @@ describe('a supervised delivery with the real Codex', () => {
       { stdin: say(question) },
     );
     expect(asked).toMatchObject({ taskStatus: 'interrupted' });
+    expect(asked).toMatchObject({
+      status: 1,
+      success: false,
+      code: 'input_required',
+      error: expect.stringContaining('Which word?') as string,
+    });
     expect(await machine.perdure('why', 'S-1')).toMatchObject({
       attention: 'input',
       sentence: 'The task is interrupted: Which word?',

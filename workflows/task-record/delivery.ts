@@ -1,6 +1,13 @@
 import type { z } from 'zod';
 import type { Checkpoint } from '../../contract/checkpoint';
-import { DEFAULT_BUDGET, type Budget, type BudgetReason, type Delivery, type Raise } from '../../contract/delivery';
+import {
+  DEFAULT_BUDGET,
+  refuseUnprovable,
+  type Budget,
+  type BudgetReason,
+  type Delivery,
+  type Raise,
+} from '../../contract/delivery';
 import { failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, Limits, dispatchSchema } from '../../contract/run';
 
@@ -37,12 +44,7 @@ const seconds = (ms: number): string => String(Math.round(ms / 1_000));
 /** Refuses a dispatch that a task's delivery does not allow, or that asks for one that nothing could prove. */
 export function refuseDelivery({ task, delivery }: Carried, { supervise }: Dispatch): Failure | null {
   const about = { taskId: task.id };
-  if (delivery === null) {
-    const isProvable = supervise === undefined || task.acceptance.length > 0 || supervise.verify === true;
-    return isProvable
-      ? null
-      : failure('invalid_criteria', `task ${task.id} has no acceptance criteria to prove`, about);
-  }
+  if (delivery === null) return refuseUnprovable(task, supervise);
   const given = Object.entries(supervise?.budget ?? {}) as [keyof Budget, number | undefined][];
   const changed = given.find(([name, value]) => value !== undefined && value !== delivery.budget[name]);
   if (changed !== undefined) {
