@@ -28,7 +28,7 @@ export function taskLines({ task, workspacePath, history = [] }: ShownTask, styl
     ...section('description', description),
     ...section('accepted when', acceptance.join('\n')),
     ...section('result', result),
-    ...section('failure', failureReason),
+    ...section(task.status === 'failed' ? 'failure' : 'earlier failure', failureReason),
     ...section('earlier outcomes', history.map(outcomeLine).join('\n')),
     ...(activities.length === 0 ? [] : ['', style.bold('activities')]),
     ...table(activities.map(({ at, actor, summary }) => [` ${at}`, actor, summary])),

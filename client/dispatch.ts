@@ -2,6 +2,7 @@ import type { Outcome } from '../contract/failures';
 import { DEFAULT_AGENT } from '../contract/agent';
 import { SEARCH_ATTRIBUTE } from '../contract/names';
 import {
+  carriedQuery,
   dispatchUpdate,
   reopenSchema,
   reopenUpdate,
@@ -15,10 +16,10 @@ import { findOrphans } from './orphans';
 import { outcomeOf, RefusedError, toFailure, valueOf } from './outcome';
 import { missingPollers } from './pollers';
 import { findCodex } from './provider-check';
-import { describeTask, queryAttempts, queryTask } from './record';
+import { askWorker, describeTask } from './record';
 import { isClosed, sendUpdate } from './send-update';
 import type { Task } from '../contract/task';
-import type { Session } from './session';
+import { taskHandle, type Session } from './session';
 
 export interface DispatchRequest extends RunSettings {
   readonly taskId: string;
@@ -65,8 +66,8 @@ interface Seen {
 
 /** A task and its attempts as its worker has them. */
 async function lookAt(session: Session, taskId: string): Promise<Seen> {
-  const [task, attempts] = await Promise.all([queryTask(session, taskId), queryAttempts(session, taskId)]);
-  return { task, attempts };
+  const handle = await taskHandle(session, taskId);
+  return askWorker(session, () => handle.query(carriedQuery));
 }
 
 /** Where a dispatch goes on in the thread that the task has. One that is in progress is failed first, on proof. */

@@ -1,5 +1,5 @@
 import type { Outcome } from '../contract/failures';
-import { incidentsQuery, type Incident } from '../contract/incident';
+import { ASKING, incidentsQuery, type Incident } from '../contract/incident';
 import { outcomeOf, refuse } from './outcome';
 import { askWorker } from './record';
 import { taskHandle, type Session } from './session';
@@ -20,7 +20,7 @@ export async function listIncidents(session: Session, taskId: string): Promise<O
   return outcomeOf(async () => ({ taskId, incidents: await query(session, taskId) }), taskId);
 }
 
-/** Shows one incident with what was saved of the lost attempt: the named one, else the newest open one, else the newest. */
+/** Shows one incident with what was saved of the lost attempt: the named one, else one that a decision answers. */
 export async function showIncident(
   session: Session,
   taskId: string,
@@ -28,9 +28,10 @@ export async function showIncident(
 ): Promise<Outcome<ShownIncident>> {
   return outcomeOf(async () => {
     const incidents = await query(session, taskId);
+    const open = incidents.filter(({ decidedAt }) => decidedAt === null);
     const incident =
       incidentId === undefined
-        ? (incidents.findLast(({ decidedAt }) => decidedAt === null) ?? incidents.at(-1))
+        ? (open.findLast(({ code }) => ASKING.includes(code)) ?? open.at(-1) ?? incidents.at(-1))
         : incidents.find(({ id }) => id === incidentId);
     if (incident !== undefined) return { taskId, incident };
     const what = incidentId === undefined ? 'no incident' : `no incident ${incidentId}`;

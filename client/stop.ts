@@ -70,11 +70,11 @@ async function refuseOpen(session: Session, taskId: string, known: Failure): Pro
   const handle = await taskHandle(session, taskId);
   const { attention } = await askWorker(session, () => handle.query(whyQuery));
   const id = shellWord(taskId);
-  const hint =
+  const next =
     attention === 'recovery'
-      ? `Nothing of it runs; it waits for a decision: \`perdure incident show ${id}\`.`
-      : `Nothing of it runs, and its outcome is open: \`perdure task complete ${id} --result ...\` or \`perdure task fail ${id} --reason ...\`.`;
-  throw new RefusedError({ ...known, hint });
+      ? `It waits for a decision: \`perdure incident show ${id}\`.`
+      : `Its outcome is open: \`perdure task complete ${id} --result ...\` or \`perdure task fail ${id} --reason ...\`.`;
+  throw new RefusedError({ ...known, hint: [known.hint, next].filter(Boolean).join(' ') });
 }
 
 /** Waits until an attempt has ended, and until nothing of it runs where its executor had been lost. */

@@ -266,6 +266,8 @@ describe('a supervised delivery that does not just go on', () => {
     on.script(failed({ outcome: 'interrupted_owner', code: 'interrupted_owner', exit: null }));
     await stage.ask(task);
     await until(async () => (await task.query(whyQuery)).attention === 'recovery');
+    // Its queue is told first.
+    await until(async () => (await task.describe()).type === 'task');
     stage.host.run = (order) => goodReport(order);
     await task.executeUpdate(decideUpdate, { args: [{ decision: 'retry' }] });
     await until(() => on.ordersOf(task).length === 2);

@@ -154,9 +154,14 @@ function afterReview(carried: Carried, delivery: Delivery, { attempt, next }: En
   return ask(carried, { reason: 'review_inconclusive', question }, next);
 }
 
+/** What was said to be done and is not: the attempt made no progress, and counts once. */
 const refuted = (carried: Carried, delivery: Delivery, findings: string[]): Carried => ({
   ...carried,
-  delivery: { ...delivery, findings, fruitless: delivery.fruitless + 1 },
+  delivery: {
+    ...delivery,
+    findings,
+    fruitless: carried.version > 3 ? Math.max(1, delivery.fruitless) : delivery.fruitless + 1,
+  },
 });
 
 /** What a person is asked, and the word for why. */

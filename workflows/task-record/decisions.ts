@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { failure, type Failure } from '../../contract/failures';
+import { ASKING } from '../../contract/incident';
 import { type DecideAnswer, type decideSchema } from '../../contract/decision';
 import { RUN_ACTOR, type Carried } from '../../contract/run';
 import { boundedSummary } from './commands';
@@ -10,13 +11,12 @@ import { append, isTerminal, transit, type Step, type Transition } from './trans
 type Decision = z.output<typeof decideSchema>;
 /** The decisions that end something, where `retry` and `continue` begin an attempt. */
 type Ending = Exclude<Decision['decision'], 'retry' | 'continue'>;
-/** Incidents after which only a person says how to go on. */
-const ASKING = new Set<string>(['interrupted_owner', 'checkpoint_rejected']);
 
 /** The incident that a decision has to answer: how the last attempt ended, when nobody has decided what follows. */
 export const openIncident = ({ incidents, attempts }: Carried) =>
   incidents.findLast(
-    ({ code, subject, decidedAt }) => ASKING.has(code) && subject === attempts.at(-1)?.attemptId && decidedAt === null,
+    ({ code, subject, decidedAt }) =>
+      ASKING.includes(code) && subject === attempts.at(-1)?.attemptId && decidedAt === null,
   );
 
 /** What became of a stop that its host has not confirmed in time, while the attempt that it is for has not ended. */
