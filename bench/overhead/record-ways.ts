@@ -45,7 +45,8 @@ export const cancelled: Way = async (tasks) => {
 
 export const swept: Way = async (tasks) => {
   const taskId = await tasks.create();
-  const claim = { status: 'in_progress', runId: randomUUID(), threadId: randomUUID() } as const;
+  // Of a run that no host knows nothing could be proven.
+  const claim = { status: 'in_progress', threadId: randomUUID() } as const;
   valueOf(await setTaskStatus(tasks.stage.session, taskId, claim));
   const { workflowId } = task(tasks, taskId);
   await listed(await tasks.stage.session.client(), `WorkflowId = '${workflowId}' AND PerdureAttention = 'claimed'`);
