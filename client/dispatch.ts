@@ -43,11 +43,8 @@ async function dispatch(session: Session, request: DispatchRequest): Promise<Acc
   const hostId = run?.typedSearchAttributes.get(SEARCH_ATTRIBUTE.host);
   if (hostId === session.home.hostId) findCodex(session.env);
   const hasThread = run?.typedSearchAttributes.get(SEARCH_ATTRIBUTE.thread) !== undefined;
-  // A thread shall not go on under other terms because nobody could say which it had.
-  const seen = await lookAt(session, taskId).catch((error: unknown) => {
-    if (hasThread) throw error;
-    return undefined;
-  });
+  // A thread shall not go on under other terms because nobody could say which it had; without one nobody is asked.
+  const seen = hasThread ? await lookAt(session, taskId) : undefined;
   const kept = settings.replaceThread === true ? {} : policyToKeep(seen, KEEPS_THREAD);
   const order = dispatchOrder(session, agentId, { ...settings, policy: { ...kept, ...settings.policy } });
   // A run that nobody may take up is worth a word, and no wait of its own.

@@ -126,6 +126,8 @@ describe('a dispatch of the client', () => {
   it('warns of a clean tree that no sandbox lets the agent leave', async () => {
     const task = await stage.create({ acceptance: [CLEAN_TREE] });
     on.script(failed());
+    // Before there is a thread nobody is asked what the task holds: `run` warns by itself.
+    await stage.settle(task);
     const accepted = await dispatchTask(session, { taskId: idOf(task) });
     expect(accepted).toMatchObject({ warnings: [hinted('--sandbox danger-full-access')] });
   });
