@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { Incidents, ShownIncident } from '../client/index';
+import { ASKING } from '../contract/attention';
 import type { Incident, Snapshot } from '../contract/incident';
 import { shellWord } from '../contract/shell';
 import { block, oneLine } from './escape';
@@ -59,12 +60,9 @@ export function incidentLines(incident: Incident, style: Style): string[] {
   ];
 }
 
-/** Incidents that a person decides; others close by themselves. */
-const DECIDED = new Set<string>(['interrupted_owner', 'checkpoint_rejected']);
-
-/** The commands that answer an open incident. */
+/** The commands that answer an open incident; what no decision answers closes by itself. */
 export function nextLines(taskId: string, { id, code, decidedAt }: Incident): string[] {
-  if (decidedAt !== null || !DECIDED.has(code)) return [];
+  if (decidedAt !== null || !ASKING.includes(code)) return [];
   const about = `--incident ${shellWord(id)}`;
   const words = ['retry', 'accept', 'abandon', 'stop'].map(
     (word) => `perdure decide ${shellWord(taskId)} ${word} ${about}`,

@@ -23,9 +23,6 @@ async function work({ role, json: isJson = false }: WorkerFlags): Promise<void> 
   const { outcomeOf } = await import('../client/outcome.js');
   // Only this command loads the SDK's worker, because it is that process.
   const { runWorkers } = await import('../workers/main.js');
-  const { homePath } = await import('../client/home.js');
-  const { payloadsOf } = await import('../client/payloads.js');
-  const { rememberKeys } = await import('../client/remembered-keys.js');
   const seen: { isReady: boolean } = { isReady: false };
   const outcome = await outcomeOf(async () => {
     await runWorkers({
@@ -33,7 +30,6 @@ async function work({ role, json: isJson = false }: WorkerFlags): Promise<void> 
       env: process.env,
       onReady: ({ address, hostId }) => {
         seen.isReady = true;
-        rememberKeys(homePath(process.env), payloadsOf(process.env).keyIds);
         void tellParent({ ready: true, address, hostId });
         const { pid } = process;
         if (isJson) printLine(jsonLine({ success: true, ready: true, role, address, hostId, pid }));

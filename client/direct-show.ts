@@ -24,8 +24,6 @@ export async function findDirectLog(session: Session, id: string): Promise<Outco
   return outcomeOf(async () => {
     const { handle } = (await seeDirect(session, id)).direct;
     if (handle === null) return refuse('INVALID_ARGUMENT', `direct task ${id} has not been invoked`);
-    const files = await findRunFiles(session, handle);
-    if (files !== null) return { taskId: id, ...files };
-    return refuse('LOG_ELSEWHERE', `the log of direct task ${id} is not in this home (its host is ${handle.hostId})`);
+    return { taskId: id, ...(await findRunFiles(session, handle, `direct task ${id}`)) };
   }, id);
 }

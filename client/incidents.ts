@@ -1,5 +1,6 @@
+import { ASKING } from '../contract/attention';
 import type { Outcome } from '../contract/failures';
-import { ASKING, incidentsQuery, type Incident } from '../contract/incident';
+import { incidentsQuery, type Incident } from '../contract/incident';
 import { outcomeOf, refuse } from './outcome';
 import { askWorker } from './record';
 import { taskHandle, type Session } from './session';

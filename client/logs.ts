@@ -38,15 +38,7 @@ export async function findLog(session: Session, taskId: string, attemptId?: stri
         hint: 'See `perdure audit` for its attempts.',
       });
     }
-    const files = await findRunFiles(session, found);
-    if (files !== null && (await isThere(join(files.directory, 'removed')))) {
-      return refuse('LOG_REMOVED', `the output of attempt ${found.attemptId} was removed`);
-    }
-    if (files !== null) return { taskId, ...files };
-    return refuse(
-      'LOG_ELSEWHERE',
-      `the log of attempt ${found.attemptId} is not in this home (its host is ${found.hostId})`,
-    );
+    return { taskId, ...(await findRunFiles(session, found, `attempt ${found.attemptId}`)) };
   }, taskId);
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Attempt } from '../contract/run';
 import type { Executor } from '../contract/task';
+import { refuse } from './outcome';
 import type { Session } from './session';
 
 /** What a client needs of the order that a host gave to the runner. */
@@ -24,13 +25,17 @@ export const isThere = (path: string): Promise<boolean> =>
 /** Where an attempt's files are in this home. */
 export const runDirectory = ({ home }: Session, attemptId: string): string => join(home.path, 'runs', attemptId);
 
-/** Directory of an attempt and the file of its provider's events; null when they are not in this home. */
+/** Directory of an attempt and the file of its provider's events; refused, about `what`, when this home has them not. */
 export async function findRunFiles(
   session: Session,
   { attemptId, hostId }: Pick<Attempt, 'attemptId' | 'hostId'>,
-): Promise<{ attemptId: string; directory: string; path: string } | null> {
+  what: string,
+): Promise<{ attemptId: string; directory: string; path: string }> {
   const directory = runDirectory(session, attemptId);
-  if (hostId !== session.home.hostId || !(await isThere(directory))) return null;
+  if (hostId !== session.home.hostId || !(await isThere(directory))) {
+    return refuse('LOG_ELSEWHERE', `the log of ${what} is not in this home (its host is ${hostId})`);
+  }
+  if (await isThere(join(directory, 'removed'))) refuse('LOG_REMOVED', `the output of ${what} was removed`);
   return { attemptId, directory, path: join(directory, 'stdout.jsonl') };
 }
 

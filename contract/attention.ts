@@ -15,3 +15,6 @@ export const ATTENTIONS = [
   'failed',
 ] as const;
 export type Attention = (typeof ATTENTIONS)[number];
+
+/** Incidents after which only a person says how to go on: what a decision answers. */
+export const ASKING: readonly string[] = ['interrupted_owner', 'checkpoint_rejected'];

@@ -43,9 +43,4 @@ export const incidentSchema = z.strictObject({
 });
 export type Incident = z.infer<typeof incidentSchema>;
 
-/** Incidents after which only a person says how to go on: what a decision answers. */
-export const ASKING: readonly string[] = ['interrupted_owner', 'checkpoint_rejected'] satisfies z.infer<
-  typeof failureCode
->[];
-
 export const incidentsQuery = defineQuery<Incident[]>('incidents');

@@ -11,6 +11,7 @@ import {
 } from '@temporalio/worker';
 import { DETACHED } from '../activities/provider/failures';
 import { valueOf } from '../client/outcome';
+import { rememberKeys } from '../client/remembered-keys';
 import { openSession, type Session } from '../client/session';
 import { loadWorkerConfig, type Env, type WorkerConfig, type WorkerRole } from './config';
 import { connectWorker } from './connection';
@@ -57,6 +58,7 @@ export async function runWorkers({ role, env, onReady }: WorkersOptions): Promis
     const { address, namespace, payloads } = config.plan;
     const client = new Client({ connection, namespace, dataConverter: payloads.dataConverter });
     const running = runUntil(ending, workers);
+    rememberKeys(config.home.path, payloads.keyIds);
     onReady({ role, address, namespace, hostId: config.home.hostId });
     const reclaim = role === 'orchestrator' ? undefined : startReclaim({ home: config.home.path, client });
     const outbox = role === 'host' ? undefined : outboxOf(config, session);

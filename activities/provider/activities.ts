@@ -11,21 +11,19 @@ const orFailure = (error: unknown): never => {
   throw toProviderFailure(error, false);
 };
 
+/** Does what needs no wait, so that a refusal of it is a rejection. */
+const atOnce = <T>(work: () => T): Promise<T> =>
+  new Promise<T>((resolve) => {
+    resolve(work());
+  }).catch(orFailure);
+
 /** Activities of a host that start, follow, stop and probe providers. */
 export function createProviderActivities(deps: ProviderDeps): ProviderActivities {
   return {
     runProvider: (order) => runProvider(deps, order),
     saveEvidence: (order) => saveEvidence(deps, order).catch(orFailure),
-    // eslint-disable-next-line @typescript-eslint/require-await -- so that a refusal is a rejection
-    removeRuns: async (order) => removeRuns(deps, order),
+    removeRuns: (order) => atOnce(() => removeRuns(deps, order)),
     stopRun: (order) => stopRun(deps, order).catch(orFailure),
-    // eslint-disable-next-line @typescript-eslint/require-await -- so that a refusal is a rejection
-    probeRun: async (order) => {
-      try {
-        return probeRun(deps, order);
-      } catch (error) {
-        return orFailure(error);
-      }
-    },
+    probeRun: (order) => atOnce(() => probeRun(deps, order)),
   };
 }

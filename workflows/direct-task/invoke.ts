@@ -3,7 +3,7 @@ import type { RunOrder, RunReport } from '../../contract/activities';
 import { SANDBOX_OF, type DirectTask } from '../../contract/direct';
 import { directWorkflowId } from '../../contract/names';
 import { followHere } from '../dispatch-task/start-run';
-import { stopWhenAsked } from '../dispatch-task/stop';
+import { CONFIRM_MS, stopWhenAsked } from '../dispatch-task/stop';
 import { attemptIdFor } from '../task-record/attempt-id';
 import { now } from '../task-record/record';
 import { fnv1a } from '../task-record/requests';
@@ -33,14 +33,12 @@ export async function invoke(direct: DirectRecord): Promise<RunReport | null> {
   return run.report;
 }
 
-/** How long a result waits for the host to confirm the stop that came before it. */
-const CONFIRM = '30 seconds';
-
+/** A result waits no longer for the host to confirm the stop that came before it. */
 async function confirmedOrLate(stopping: Promise<void>): Promise<void> {
   if (!patched('2026-11-stop-not-confirmed')) return stopping;
   const state = { isConfirmed: false };
   void stopping.then(() => (state.isConfirmed = true));
-  await condition(() => state.isConfirmed, CONFIRM);
+  await condition(() => state.isConfirmed, CONFIRM_MS);
 }
 
 interface Over {

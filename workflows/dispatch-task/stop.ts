@@ -29,7 +29,7 @@ export async function stopWhenAsked(
 }
 
 /** Milliseconds in which a host has to confirm that nothing of a stopped attempt is left (US-11). */
-const CONFIRM_MS = 30_000;
+export const CONFIRM_MS = 30_000;
 
 /** Records that a host has not confirmed a stop in time; the stop stays, and goes on being tried. */
 export async function noteUnconfirmedStop(

@@ -11,11 +11,21 @@ export function amendAttempt(carried: Carried, change: Partial<Attempt>): Carrie
   return { ...carried, attempts: [...carried.attempts.slice(0, -1), { ...attempt, ...change }] };
 }
 
-/** Closes the incidents that are open: what follows them was decided, and their diffs are with their hosts. */
-export function closeIncidents(
+interface Closing {
+  readonly at: string;
+  readonly actor: string;
+  readonly decision: string;
+}
+
+/** Closes one incident and leaves the others; without one there is nothing to close. */
+export const closeIncident = (
   incidents: readonly Incident[],
-  { at, actor, decision }: { at: string; actor: string; decision: string },
-): Incident[] {
+  open: Incident | undefined,
+  closing: Closing,
+): Incident[] => incidents.flatMap((each) => (each === open ? closeIncidents([each], closing) : [each]));
+
+/** Closes the incidents that are open: what follows them was decided, and their diffs are with their hosts. */
+export function closeIncidents(incidents: readonly Incident[], { at, actor, decision }: Closing): Incident[] {
   return incidents.map((incident) => {
     if (incident.decidedAt !== null) return incident;
     const { snapshot } = incident;

@@ -50,9 +50,8 @@ function afterFailure(carried: Carried, attempt: Attempt, next: Next): Carried {
   const { delivery } = carried;
   const { purpose } = attempt;
   if (waitsForLimit(attempt)) {
-    const how = { mode: 'retry' as const, notBefore: afterReset(carried, attempt, next), purpose };
     // An account that is at its limit again and again uses up what the delivery may.
-    return carried.version > 3 ? unlessExhausted(carried, next, how) : again(carried, next, how);
+    return withinBudget(carried, next, { mode: 'retry', notBefore: afterReset(carried, attempt, next), purpose });
   }
   const mayGoOn = attempt.code !== null && FAILURES[attempt.code].retryable && attempt.code !== 'usage_limit';
   if (delivery === null || !mayGoOn) return failRun(atRest(carried), attempt, next.at);
@@ -118,10 +117,7 @@ function afterCheckpoint(carried: Carried, delivery: Delivery, { attempt, next }
     );
     return unlessExhausted(refuted(carried, delivery, findings), next, { mode: 'resume' });
   }
-  if (delivery.verify) {
-    const review = { mode: 'resume' as const, purpose: 'review' as const };
-    return carried.version > 3 ? unlessExhausted(carried, next, review) : again(carried, next, review);
-  }
+  if (delivery.verify) return withinBudget(carried, next, { mode: 'resume', purpose: 'review' });
   if (carried.task.acceptance.length === 0 && carried.version > 3) {
     return ask(
       carried,
@@ -129,19 +125,17 @@ function afterCheckpoint(carried: Carried, delivery: Delivery, { attempt, next }
       next,
     );
   }
-  return completeRun(
-    atRest(carried),
-    { attempt, result: report.summary, criteriaMet: carried.task.acceptance.length },
-    next.at,
-  );
+  return finish(carried, report.summary, { attempt, next });
 }
+
+const finish = (carried: Carried, result: string, { attempt, next }: Ended): Carried =>
+  completeRun(atRest(carried), { attempt, result, criteriaMet: carried.task.acceptance.length }, next.at);
 
 /** A reviewer's word about work that has met its criteria (CK-25). */
 function afterReview(carried: Carried, delivery: Delivery, { attempt, next }: Ended): Carried {
   const { checkpoint: verdict } = attempt;
   if (verdict === 'confirmed') {
-    const result = delivery.checkpoint?.report.summary ?? 'confirmed';
-    return completeRun(atRest(carried), { attempt, result, criteriaMet: carried.task.acceptance.length }, next.at);
+    return finish(carried, delivery.checkpoint?.report.summary ?? 'confirmed', { attempt, next });
   }
   if (verdict === 'refuted') {
     return unlessExhausted(refuted(carried, delivery, delivery.findings), next, { mode: 'resume' });
@@ -183,6 +177,10 @@ interface Again {
   readonly notBefore?: string;
   readonly purpose?: Attempt['purpose'];
 }
+
+/** Reviews and waits for a limit count against the budgets since version 4. */
+const withinBudget = (carried: Carried, next: Next, how: Again): Carried =>
+  carried.version > 3 ? unlessExhausted(carried, next, how) : again(carried, next, how);
 
 function unlessExhausted(carried: Carried, next: Next, how: Again): Carried {
   const { delivery } = carried;

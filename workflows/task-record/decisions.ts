@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { ASKING } from '../../contract/attention';
 import { failure, type Failure } from '../../contract/failures';
-import { ASKING } from '../../contract/incident';
 import { type DecideAnswer, type decideSchema } from '../../contract/decision';
 import { RUN_ACTOR, type Carried } from '../../contract/run';
 import { boundedSummary } from './commands';
-import { closeIncidents } from './attempt';
+import { closeIncident } from './attempt';
 import { budgetReason, raise, spentOf } from './delivery';
 import { append, isTerminal, transit, type Step, type Transition } from './transitions';
 
@@ -13,17 +13,15 @@ type Decision = z.output<typeof decideSchema>;
 type Ending = Exclude<Decision['decision'], 'retry' | 'continue'>;
 
 /** The incident that a decision has to answer: how the last attempt ended, when nobody has decided what follows. */
-export const openIncident = ({ incidents, attempts }: Carried) =>
-  incidents.findLast(
-    ({ code, subject, decidedAt }) =>
-      ASKING.includes(code) && subject === attempts.at(-1)?.attemptId && decidedAt === null,
-  );
+export const openIncident = (carried: Carried) => openAbout(carried, ASKING);
 
 /** What became of a stop that its host has not confirmed in time, while the attempt that it is for has not ended. */
-export const stopIncident = ({ incidents, attempts }: Carried) =>
-  incidents.find(
+export const stopIncident = (carried: Carried) => openAbout(carried, ['stop_unconfirmed']);
+
+const openAbout = ({ incidents, attempts }: Carried, codes: readonly string[]) =>
+  incidents.findLast(
     ({ code, subject, decidedAt }) =>
-      code === 'stop_unconfirmed' && subject === attempts.at(-1)?.attemptId && decidedAt === null,
+      codes.includes(code) && subject === attempts.at(-1)?.attemptId && decidedAt === null,
   );
 
 /** Whether a delivery rests until a person lets it go on: a budget is used up, or it asked something. */
@@ -53,9 +51,7 @@ export function decide(carried: Carried, decision: Decision, at: string): Step<D
   if (isReview && isDecided(carried, decision)) return { carried, answer: answerOf(task) };
   const refusal = isReview ? refuseReview(carried, decision) : refuseIncident(carried, decision);
   if (refusal !== null) return refusal;
-  const open = openIncident(carried);
-  const closing = { at, actor, decision: word };
-  const incidents = carried.incidents.flatMap((each) => (each === open ? closeIncidents([each], closing) : [each]));
+  const incidents = closeIncident(carried.incidents, openIncident(carried), { at, actor, decision: word });
   const decided = isReview ? carried : { ...carried, incidents, stop: null };
   const next = transit(decided, transitionOf(carried, { ...decision, decision: word }), { at, actor });
   return { carried: next, answer: answerOf(next.task) };

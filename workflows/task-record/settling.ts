@@ -4,7 +4,7 @@ import { FAILURES, failure, type Failure } from '../../contract/failures';
 import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
-import { amendAttempt, closeIncidents, currentAttempt } from './attempt';
+import { amendAttempt, closeIncident, closeIncidents, currentAttempt } from './attempt';
 import { stopIncident } from './decisions';
 import { account } from './delivery';
 import { managerOf } from './dispatching';
@@ -100,10 +100,8 @@ export const keptStop = (carried: Carried): Carried['stop'] =>
 
 /** Closes what was noted of a stop that was not confirmed in time: the attempt has ended. */
 function confirmStop(carried: Carried, at: string): Carried {
-  const open = stopIncident(carried);
-  if (open === undefined) return carried;
-  const closed = closeIncidents([open], { at, actor: ENGINE, decision: 'ended' });
-  return { ...carried, incidents: carried.incidents.flatMap((each) => (each === open ? closed : [each])) };
+  const closing = { at, actor: ENGINE, decision: 'ended' };
+  return { ...carried, incidents: closeIncident(carried.incidents, stopIncident(carried), closing) };
 }
 
 /** Adds an attempt that has ended to what its delivery has used up. */
