@@ -1,5 +1,7 @@
 // node output-reader.js KIND MEGABYTES: reads so much output of a kind, with the product's reader and with a bare line
 // splitter by turns, and prints what that took as one JSON line.
+import { readFileSync } from 'node:fs';
+import { platform } from 'node:process';
 import { EventReader } from '../activities/provider/event-reader';
 import { noEvents, reduceLine } from '../activities/provider/event-reducer';
 import { chunksOf, isLoadKind, type LoadKind } from './output/load';
@@ -26,6 +28,13 @@ function processorSeconds(work: () => void): number {
   work();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1e6;
+}
+
+/** Highest resident memory of this program, MB. */
+function highestMemory(): number {
+  // On Linux, maxRSS also counts the parent's memory, which this process had for the moment between fork and exec.
+  const own = platform === 'linux' ? /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) : null;
+  return (Number(own?.[1] ?? process.resourceUsage().maxRSS) * 1_024) / MB;
 }
 
 /** The least that reading lines can be: no limit, no event. */
@@ -57,7 +66,7 @@ function measure(kind: LoadKind, megabytes: number): ReaderFigures {
     reader.end();
   });
   // Taken before the splitter, which holds a line however long it is.
-  const peak = (process.resourceUsage().maxRSS * 1_024) / MB;
+  const peak = highestMemory();
   const part = chunksOf(kind, Math.min(megabytes, 200) * MB);
   const bare = processorSeconds(() => {
     splitBarely(part.chunks());

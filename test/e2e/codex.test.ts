@@ -199,12 +199,9 @@ describe('a run of the real Codex', () => {
 
 describe('the histories of all this', () => {
   it('replay, and are of all five workflow types', async () => {
-    expect(Object.keys(await replayAll(server.client)).sort()).toEqual([
-      'dispatchTask',
-      'failOrphan',
-      'reopenTask',
-      'resumeCodex',
-      'task',
-    ]);
+    // The sweep for orphans is due every ten minutes of the clock, and may fall into this.
+    expect(Object.keys(await replayAll(server.client))).toEqual(
+      expect.arrayContaining(['dispatchTask', 'failOrphan', 'reopenTask', 'resumeCodex', 'task']),
+    );
   });
 });
