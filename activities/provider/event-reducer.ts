@@ -27,6 +27,8 @@ export interface RunEvents {
   notices: string[];
   /** Text of an `error` event that announces no further try and that nothing has followed yet. */
   fatalError: string | null;
+  /** Whether a turn has begun. */
+  hasTurn: boolean;
   /** Whether the model has answered anything. */
   hasAnswer: boolean;
   /** Commands that have ended. */
@@ -47,6 +49,7 @@ export const noEvents = (): RunEvents => ({
   terminal: null,
   lastError: null,
   fatalError: null,
+  hasTurn: false,
   hasAnswer: false,
   commands: 0,
   notices: [],
@@ -102,6 +105,7 @@ function applyEvent(state: RunEvents, event: CodexEvent): void {
       noteThread(state, event.thread_id);
       break;
     case 'turn.started':
+      state.hasTurn = true;
       state.terminal = null;
       break;
     case 'item.started':

@@ -37,6 +37,15 @@ const contextLine = z
     model: model ?? null,
   }));
 
+/** Beginning of a turn, or its end by an interrupt; Codex notes both under the id of the turn. */
+const turnLine = (type: 'task_started' | 'turn_aborted') =>
+  z
+    .looseObject({
+      type: z.literal('event_msg'),
+      payload: z.looseObject({ type: z.literal(type), turn_id: z.string(), reason: z.string().optional() }),
+    })
+    .transform(({ payload: { turn_id, reason } }) => ({ id: turn_id, reason: reason ?? null }));
+
 /** What a thread was last run with, as Codex recorded it at the beginning of that turn. */
 export type ThreadContext = z.output<typeof contextLine>;
 
@@ -49,6 +58,14 @@ export const lastUsage = (path: string): Promise<TailRead<Usage>> => lastLine(pa
 /** Place, sandbox and approvals of a thread's last turn, by its rollout. */
 export const lastContext = (path: string): Promise<TailRead<ThreadContext>> =>
   lastLine(path, 'turn_context', contextLine);
+
+/** Whether the last turn of a thread was ended by an interrupt, by its rollout; false where that cannot be read. */
+export async function isTurnInterrupted(path: string): Promise<boolean> {
+  const aborted = await lastLine(path, 'turn_aborted', turnLine('turn_aborted'));
+  if (aborted.kind !== 'found' || aborted.value.reason !== 'interrupted') return false;
+  const begun = await lastLine(path, 'task_started', turnLine('task_started'));
+  return begun.kind === 'found' && begun.value.id === aborted.value.id;
+}
 
 /** The last line of a type that parses: a torn or damaged one is passed over. */
 async function lastLine<T>(path: string, type: string, schema: z.ZodType<T>): Promise<TailRead<T>> {

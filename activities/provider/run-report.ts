@@ -9,6 +9,8 @@ import { redact } from './redaction';
 import { redactReport } from './report-text';
 import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-directory';
 import { storedThread } from './stored-thread';
+import { findRollout } from './rollout-files';
+import { isTurnInterrupted } from './rollout-tail';
 import { resetOf } from './usage-limit';
 import { identityProblem, judgeRun, type Verdict } from './verdict';
 
@@ -61,6 +63,15 @@ function storedOf(order: RunOrder, { events }: OutputFollower, { codexHome, exit
   });
 }
 
+/** Whether a turn that ended without a word was interrupted by a person in the provider itself (US-13). */
+async function isInterrupted({ events }: OutputFollower, { exit, codexHome }: RunFacts): Promise<boolean> {
+  const [threadId] = events.threadIds;
+  const isCutOff = events.hasTurn && events.terminal === null && (exit === null || exit.reason === null);
+  if (threadId === undefined || !isCutOff) return false;
+  const rollout = await findRollout(codexHome, threadId);
+  return rollout !== null && isTurnInterrupted(rollout.path);
+}
+
 /** Makes the report of a run that is over, from its files. */
 export async function reportRun(order: RunOrder, output: OutputFollower, facts: RunFacts): Promise<RunReport> {
   const { exit, paths } = facts;
@@ -74,6 +85,7 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
     printed: output.offset,
     resultAt: output.resultAt,
     stderr,
+    isInterrupted: await isInterrupted(output, facts),
   };
   const verdict = judgeRun(traces, order);
   // Nothing is taken from a run of another thread.

@@ -19,6 +19,8 @@ export interface RunTraces {
   /** Bytes up to and with the event that ended the turn. */
   readonly resultAt: number;
   readonly stderr: string;
+  /** Whether the thread's own record says that its user interrupted the turn. */
+  readonly isInterrupted: boolean;
 }
 
 export interface Verdict {
@@ -32,6 +34,7 @@ type Identity = Pick<RunOrder, 'mode' | 'threadId'>;
 const failed = (code: FailureCode, error: string): Verdict => ({ outcome: 'failed', code, error });
 const COMPLETED: Verdict = { outcome: 'completed', code: null, error: null };
 const STOPPED: Verdict = { outcome: 'stopped', code: 'user_stopped', error: 'the run was stopped' };
+const INTERRUPTED: Verdict = { ...STOPPED, error: 'the user interrupted the provider' };
 
 /** What Codex says when it refuses a resume, by wordings that several versions had. */
 const REFUSALS: readonly (readonly [RegExp, FailureCode])[] = [
@@ -134,6 +137,7 @@ function endedVerdict(exit: ExitRecord, traces: RunTraces, order: Identity): Ver
   if (exit.signal !== null) return failed('killed_by_signal', withWords(`${exit.signal} ended the provider`, traces));
   if (events.events === 0) return silentVerdict(exit, traces, order);
   if (events.terminal?.kind === 'failed') return failedSaying(lastWords(traces) || 'the turn failed');
+  if (exit.code !== 0 && traces.isInterrupted) return INTERRUPTED;
   if (oversized > 0 && events.terminal === null) {
     return failed('output_limit', 'a line of the output was longer than the limit, and no result followed');
   }
@@ -149,6 +153,7 @@ function orphanVerdict(traces: RunTraces): Verdict {
   if (terminal?.kind === 'completed') return completedVerdict(traces.events);
   if (terminal?.kind === 'failed') return failedSaying(lastWords(traces) || 'the turn failed');
   if (traces.stop !== null) return stopVerdict(traces.stop, traces);
+  if (traces.isInterrupted) return INTERRUPTED;
   return {
     outcome: 'interrupted_owner',
     code: 'interrupted_owner',

@@ -127,6 +127,29 @@ describe('a run of the real Codex', () => {
     expect(seen).toContain('the last one was interrupted');
   });
 
+  it('is stopped by whoever interrupts Codex itself, and resumes its thread (US-13)', async () => {
+    const held = gate('interrupted');
+    const known = machine.runs();
+    const interrupted = run('C-9', [`@shell ${held.command}`], '--sandbox', 'danger-full-access');
+    await held.reached();
+    const attemptId = await machine.nextRun(known);
+    const [codex, ...more] = markedWith(attemptId).filter(
+      ({ isLeader, command }) => isLeader && command.includes(' exec '),
+    );
+    expect(more).toEqual([]);
+    process.kill(codex?.pid ?? 0, 'SIGINT');
+    expect(await interrupted).toMatchObject({ status: 1, code: 'user_stopped', taskStatus: 'interrupted' });
+    expect(markedWith(attemptId)).toEqual([]);
+    const [attempt] = await machine.attempts('C-9');
+    expect(attempt).toMatchObject({
+      outcome: 'stopped',
+      error: 'the user interrupted the provider',
+      exit: { code: 1 },
+    });
+    const resumed = await runAgain('C-9', '@say went on');
+    expect(resumed).toMatchObject({ success: true, threadId: attempt?.threadId, observation: 'went on' });
+  });
+
   it('gets a new thread when its completed task is reopened (RO6)', async () => {
     await run('C-8', ['@say done']);
     const before = await machine.attempts('C-8');

@@ -17,6 +17,10 @@ export const usage = (input: number, output: number) => ({
   type: 'token_usage_record',
   payload: { thread_token_usage: { input_tokens: input, cached_input_tokens: 0, output_tokens: output } },
 });
+export const turn = (type: string, id: string, reason?: string) => ({
+  type: 'event_msg',
+  payload: { type, turn_id: id, reason },
+});
 export const context = (exact: { cwd?: string; approval?: unknown; sandbox?: string } = {}) => ({
   type: 'turn_context',
   payload: {

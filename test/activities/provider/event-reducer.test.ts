@@ -66,7 +66,7 @@ describe('events of a run', () => {
 
   it('know that the model answered by its first item, not by a warning', () => {
     const warning = item('item.completed', { id: 'item_0', type: 'error', message: 'unknown model' });
-    expect(reduced({ type: 'turn.started' }, warning).hasAnswer).toBe(false);
+    expect(reduced({ type: 'turn.started' }, warning)).toMatchObject({ hasTurn: true, hasAnswer: false });
     expect(reduced(item('item.completed', { id: 'i', type: 'reasoning', text: 'hm' })).hasAnswer).toBe(true);
     expect(reduced(item('item.started', { id: 'i', type: 'command_execution' })).hasAnswer).toBe(true);
   });

@@ -78,6 +78,7 @@ function apply(events: RunEvents, event: Json): void {
       noteThread(events, textAt(event, 'thread_id'));
       break;
     case 'turn.started':
+      events.hasTurn = true;
       events.terminal = null;
       break;
     case 'item.started':

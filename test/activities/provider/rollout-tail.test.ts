@@ -2,8 +2,8 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { lastContext, lastUsage } from '../../../activities/provider/rollout-tail';
-import { context, usage } from '../../helpers/stored-rollout';
+import { isTurnInterrupted, lastContext, lastUsage } from '../../../activities/provider/rollout-tail';
+import { context, turn, usage } from '../../helpers/stored-rollout';
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
@@ -58,6 +58,29 @@ describe('the end of a rollout (CX-18)', () => {
       kind: 'found',
       value: { cwd: '/v', approval: 'granular', sandbox: 'workspace-write', model: 'gpt-5.5' },
     });
+  });
+
+  it.each<[boolean, string, unknown[]]>([
+    [
+      true,
+      'the last turn',
+      [
+        turn('task_started', 'a'),
+        turn('task_complete', 'a'),
+        turn('task_started', 'b'),
+        turn('turn_aborted', 'b', 'interrupted'),
+      ],
+    ],
+    [
+      false,
+      'an earlier turn',
+      [turn('task_started', 'a'), turn('turn_aborted', 'a', 'interrupted'), turn('task_started', 'b')],
+    ],
+    [false, 'nobody', [turn('task_started', 'a')]],
+    [false, 'another cause', [turn('task_started', 'a'), turn('turn_aborted', 'a', 'replaced')]],
+  ])('says %s of an interrupt of %s (US-13)', async (expected, _what, lines) => {
+    writeFileSync(path, lines.map(line).join(''));
+    expect(await isTurnInterrupted(path)).toBe(expected);
   });
 
   it('is never misread, whatever bytes it is made of: a total that was written, or none', async () => {

@@ -32,6 +32,7 @@ function traces(exit: ExitRecord | null, events: Partial<RunEvents> = {}, exact:
     printed: all.events * 50,
     resultAt: all.events * 50,
     stderr: '',
+    isInterrupted: false,
     ...exact,
   };
 }
@@ -45,6 +46,23 @@ describe('verdict on a run', () => {
     ['a result in the events of a runner that died', traces(null, completed)],
   ])('is completed for %s', (_what, run) => {
     expect(judgeRun(run, START)).toEqual({ outcome: 'completed', code: null, error: null });
+  });
+
+  it.each<[string, RunTraces]>([
+    ['that ended by itself', traces(ended({ code: 1 }), begun, { isInterrupted: true })],
+    [
+      'with words of an earlier error',
+      traces(ended({ code: 1 }), { ...begun, lastError: 'lost' }, { isInterrupted: true }),
+    ],
+    ['whose runner had died', traces(null, begun, { isInterrupted: true })],
+  ])('is a stop by the user for an interrupted turn %s (US-13)', (_what, run) => {
+    const error = 'the user interrupted the provider';
+    expect(judgeRun(run, START)).toEqual({ outcome: 'stopped', code: 'user_stopped', error });
+  });
+
+  it('is of the thread that was asked for also where its turn was interrupted (US-13, CX-16)', () => {
+    const other = traces(ended({ code: 1 }), { ...begun, threadIds: [B] }, { isInterrupted: true });
+    expect(judgeRun(other, RESUME)).toMatchObject({ outcome: 'failed', code: 'thread_mismatch' });
   });
 
   it.each<[string, string, RunTraces]>([
