@@ -30,3 +30,6 @@ export const workflowBundlePath = ({ payloads }: ConnectionPlan): string =>
 
 /** The detached process that owns one provider process. */
 export const runnerEntry = join(__dirname, 'runner', 'main.js');
+
+/** What that process starts in place of Codex when an app server has the thread open. */
+export const turnEntry = join(__dirname, 'runner', 'app-server-turn.js');

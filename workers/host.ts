@@ -4,7 +4,7 @@ import { createProviderActivities } from '../activities/provider/activities';
 import { createSandboxActivities } from '../activities/sandbox/activities';
 import { createWorkspaces } from '../activities/sandbox/workspaces';
 import { hostQueue } from '../contract/names';
-import { runnerEntry, type WorkerConfig } from './config';
+import { runnerEntry, turnEntry, type WorkerConfig } from './config';
 
 /** Every running attempt holds one slot for as long as it runs, and costs next to nothing meanwhile. */
 const ACTIVITY_SLOTS = 500;
@@ -20,7 +20,7 @@ export async function createHostWorker(config: WorkerConfig, connection: NativeC
     taskQueue: hostQueue(home.hostId),
     identity: `perdure-host ${String(process.pid)}@${home.hostId}`,
     activities: {
-      ...createProviderActivities({ home: home.path, hostId: home.hostId, env, runnerEntry, workspaces }),
+      ...createProviderActivities({ home: home.path, hostId: home.hostId, env, runnerEntry, turnEntry, workspaces }),
       ...createSandboxActivities({ workspaces, heartbeat, cancellation: cancellationSignal }),
     },
     maxConcurrentActivityTaskExecutions: ACTIVITY_SLOTS,

@@ -24,6 +24,6 @@ export function createProviderActivities(deps: ProviderDeps): ProviderActivities
     saveEvidence: (order) => saveEvidence(deps, order).catch(orFailure),
     removeRuns: (order) => atOnce(() => removeRuns(deps, order)),
     stopRun: (order) => stopRun(deps, order).catch(orFailure),
-    probeRun: (order) => atOnce(() => probeRun(deps, order)),
+    probeRun: (order) => probeRun(deps, order).catch(orFailure),
   };
 }

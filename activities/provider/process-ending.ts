@@ -39,9 +39,16 @@ export async function escalate(
 }
 
 /** Kills every process that carries the attempt's mark, and the noted ones; gives how many there were. */
-export async function endMarked(attemptId: string, noted: Iterable<ProcessIdentity> = []): Promise<number> {
+export const endMarked = (attemptId: string, noted: Iterable<ProcessIdentity> = []): Promise<number> =>
+  endProcesses(() => markedProcesses(ATTEMPT_MARK, attemptId), noted);
+
+/** Kills every process that a look finds, as often as it finds more, and the noted ones; gives how many there were. */
+export async function endProcesses(
+  look: () => ProcessIdentity[],
+  noted: Iterable<ProcessIdentity> = [],
+): Promise<number> {
   const strays = new Set<string>();
-  let suspects = [...noted, ...markedProcesses(ATTEMPT_MARK, attemptId)];
+  let suspects = [...noted, ...look()];
   for (let sweep = 0; sweep < SWEEPS; sweep += 1) {
     const live = suspects.filter((suspect) => isSameProcess(suspect) === 'alive');
     if (live.length === 0) break;
@@ -50,7 +57,7 @@ export async function endMarked(attemptId: string, noted: Iterable<ProcessIdenti
       strays.add(`${String(stray.pid)} ${stray.startTime}`);
     }
     await sleep(sweep === 0 ? 2 : LOOK_MS / 2);
-    suspects = [...live, ...markedProcesses(ATTEMPT_MARK, attemptId)];
+    suspects = [...live, ...look()];
   }
   return strays.size;
 }

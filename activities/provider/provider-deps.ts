@@ -40,6 +40,8 @@ export interface ProviderDeps {
   readonly env: NodeJS.ProcessEnv;
   /** Absolute path of the compiled runner. */
   readonly runnerEntry: string;
+  /** Absolute path of the compiled program that takes a turn in an app server. */
+  readonly turnEntry: string;
   readonly workspaces: Workspaces;
   readonly context?: () => FollowContext;
   readonly escalation?: Escalation;

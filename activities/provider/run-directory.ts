@@ -1,6 +1,8 @@
 // Import-light on purpose: the runner loads this.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Policy } from '../../contract/run';
+import type { AppServer } from './app-server';
 import { createOnce, readGuarded, replaceFile, type Read } from './durable-file';
 import type { Escalation } from './process-ending';
 import type { ProcessIdentity } from './process-identity';
@@ -24,10 +26,20 @@ export interface RunRequest {
   readonly deadlineAt?: string;
   readonly outputBytes: number;
   readonly escalation: Escalation;
+  /** The app server in which the provider takes the turn, because it has the thread open; absent for Codex itself. */
+  readonly appServer?: AppServerOrder;
   /** Digest of what the workspace held before a review; null when git could not tell. */
   readonly workspaceBefore?: string | null;
   /** What the report is to say besides; absent when there is nothing. */
   readonly notes?: string[];
+}
+
+/** What is asked of an app server. */
+export interface AppServerOrder extends AppServer {
+  readonly threadId: string;
+  readonly sandbox: Policy['sandbox'];
+  /** Null for the thread's own. */
+  readonly model: string | null;
 }
 
 export type StopReason = 'user' | 'cancelled' | 'inactive' | 'start_deadline' | 'terminated' | 'workspace_missing';
@@ -98,6 +110,8 @@ export function pathsIn(directory: string) {
     stop: at('stop'),
     exit: at('exit.json'),
     lastMessage: at('last-message.txt'),
+    /** Made before a turn that its run left in an app server is interrupted: by us, and not by a person. */
+    leftTurn: at('left-turn'),
     /** Since when the output is gone; the attempt was over long before. */
     removed: at('removed'),
   };

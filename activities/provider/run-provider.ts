@@ -1,5 +1,6 @@
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { AccountLimit } from './account-limit';
+import { endLeftTurn } from './app-server-turn';
 import { makePrivateDirectory } from './durable-file';
 import { isTaken } from './executor-state';
 import { toProviderFailure } from './failures';
@@ -33,6 +34,8 @@ async function followToReport({ deps, order, paths, context, account }: Followed
       account.answered(order.attemptId);
     };
     const end = await new RunFollower({ order, paths, output, context, escalation, onAnswer }).follow();
+    // With exit code 0 it left no turn and no command behind.
+    if (end.exit?.code !== 0) await endLeftTurn(paths, order.attemptId);
     const report = await reportRun(order, output, {
       ...end,
       warnings: [...(request?.notes ?? []), ...end.warnings],

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { RunOrder, RunReport } from '../../contract/activities';
 import { OBSERVATION_BYTES, type Observation } from '../../contract/run';
 import { cutUtf8 } from '../../contract/text';
@@ -64,10 +65,10 @@ function storedOf(order: RunOrder, { events }: OutputFollower, { codexHome, exit
 }
 
 /** Whether a turn that ended without a word was interrupted by a person in the provider itself (US-13). */
-async function isInterrupted({ events }: OutputFollower, { exit, codexHome }: RunFacts): Promise<boolean> {
+async function isInterrupted({ events }: OutputFollower, { paths, exit, codexHome }: RunFacts): Promise<boolean> {
   const [threadId] = events.threadIds;
   const isCutOff = events.hasTurn && events.terminal === null && (exit === null || exit.reason === null);
-  if (threadId === undefined || !isCutOff) return false;
+  if (threadId === undefined || !isCutOff || existsSync(paths.leftTurn)) return false;
   const rollout = await findRollout(codexHome, threadId);
   return rollout !== null && isTurnInterrupted(rollout.path);
 }

@@ -4,6 +4,7 @@ import type { RunOrder, RunReport } from '../../contract/activities';
 import { failureCode } from '../../contract/failures';
 import { RUNNER_MARK } from '../../contract/marks';
 import type { AccountLimit } from './account-limit';
+import { appServerOf } from './app-server';
 import { cliVersion } from './cli-version';
 import { codexArguments } from './codex-command';
 import { findCodex } from './codex-binary';
@@ -17,7 +18,7 @@ import { REPORT_SCHEMAS } from './report-schema';
 import { checkResume } from './resume-check';
 import { refusedReport } from './run-report';
 import { launchRunner } from './runner-process';
-import { pendingStop, type RunPaths, type RunRequest } from './run-directory';
+import { pendingStop, type AppServerOrder, type RunPaths, type RunRequest } from './run-directory';
 import { workingDirectory } from './working-directory';
 
 const TRIES = 3;
@@ -25,19 +26,35 @@ const LOOK_MS = 50;
 /** How long a runner that another worker keeps waiting is waited for; a further one is harmless. */
 const PATIENCE_MS = 60_000;
 
+/**
+ * The app server that has the order's thread open: the turn is taken there, because Codex itself could not write. Not one
+ * that is to be reported on: what an agent runs there does not carry the mark that keeps it from judging itself.
+ */
+function appServerFor({ mode, threadId, policy, report }: RunOrder, codexHome: string): AppServerOrder | null {
+  if (mode !== 'resume' || threadId === null || report !== undefined) return null;
+  const server = appServerOf(codexHome, threadId);
+  return server === null ? null : { ...server, threadId, sandbox: policy.sandbox, model: policy.model };
+}
+
+const noteOf = ({ process: { pid } }: AppServerOrder): string =>
+  `the turn was taken in the app server ${String(pid)}, which has the thread open`;
+
 /** Makes the workspace and writes down what the runner is asked to do. */
 async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<void> {
   const { attemptId, limits } = order;
-  const command = findCodex(deps.env);
+  const codex = findCodex(deps.env);
   const cwd = await workingDirectory(deps.workspaces, order);
-  const notes = await checkResume(order, deps.env, cwd);
+  const compared = await checkResume(order, deps.env, cwd);
+  const appServer = appServerFor(order, codexHomeOf(deps.env, order.codexHome));
+  const notes = appServer === null ? compared : [...compared, noteOf(appServer)];
   const request: RunRequest = {
     attemptId,
-    command,
-    argv: codexArguments(order, cwd, order.report === undefined ? null : paths.reportSchema),
+    ...(appServer === null
+      ? { command: codex, argv: codexArguments(order, cwd, order.report === undefined ? null : paths.reportSchema) }
+      : { command: process.execPath, argv: [deps.turnEntry, paths.directory], appServer }),
     cwd,
     codexHome: codexHomeOf(deps.env, order.codexHome),
-    cliVersion: cliVersion(command),
+    cliVersion: appServer === null ? cliVersion(codex) : null,
     timeMs: limits.timeMs,
     ...(order.deadlineAt !== undefined && { deadlineAt: order.deadlineAt }),
     outputBytes: limits.outputBytes,

@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { StopOrder } from '../../contract/activities';
+import { endLeftTurn } from './app-server-turn';
 import { watchDirectory } from './directory-watch';
 import { makePrivateDirectory } from './durable-file';
 import { executorState, isTaken, runsByMarks } from './executor-state';
@@ -27,7 +28,10 @@ export async function stopRun(deps: ProviderDeps, { attemptId, reason }: StopOrd
   try {
     const [interrupt, terminate] = deps.escalation ?? ESCALATION;
     const hasEnded = await waitForEnd(stopping, interrupt + terminate + PATIENCE_MS);
-    if (hasEnded || (await endDespiteRunner(stopping))) return { ended: true };
+    if (hasEnded || (await endDespiteRunner(stopping))) {
+      await endLeftTurn(paths, attemptId);
+      return { ended: true };
+    }
   } finally {
     watch.close();
   }

@@ -5,7 +5,8 @@ import { isUuid } from './run-directory';
 /** `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF` */
 const FLOCK = /^\d+: FLOCK\s+\S+\s+WRITE\s+(\d+)\s+[0-9a-f]+:[0-9a-f]+:(\d+)\s/;
 
-function hasOpen(pid: number, path: string): boolean {
+/** Whether a process has a file open, by what its descriptors are links to. */
+export function hasOpen(pid: number, path: string): boolean {
   const folder = `/proc/${String(pid)}/fd`;
   try {
     return readdirSync(folder).some((descriptor) => {

@@ -75,6 +75,7 @@ export function createProviderHost(exact: Partial<ProviderDeps> = {}): ProviderH
       AGENT_LOG: agentLog,
     },
     runnerEntry: runnerEntry(),
+    turnEntry: 'no app server here',
     workspaces: { ensure: () => Promise.resolve(workspace), digestOf: () => Promise.resolve(null) },
     context: quietContext,
     escalation: [300, 300],

@@ -151,7 +151,9 @@ describe('an attempt that loses a process', () => {
     cancel(new CancelledFailure('CANCELLED'));
     await expect(run).rejects.toBeInstanceOf(CancelledFailure);
     expect(isSameProcess(provider)).toBe('alive');
-    expect(probeRun(host.deps, { attemptId: order.attemptId, threadId: null, codexHome: null }).liveness).toBe('alive');
+    expect((await probeRun(host.deps, { attemptId: order.attemptId, threadId: null, codexHome: null })).liveness).toBe(
+      'alive',
+    );
   });
 
   it('is adopted, never started again, when somebody deletes its claim in mid-run', async () => {

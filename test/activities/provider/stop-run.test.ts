@@ -30,7 +30,7 @@ describe('stop of a run', () => {
     const order = host.order([{ ignore: ['SIGINT', 'SIGTERM'] }, thread(), { daemon: 600 }, { sleep: 600_000 }]);
     const run = runProvider(host.deps, order);
     const daemon = await until(() => host.agentLog().find((entry) => entry.daemon !== undefined)?.daemon);
-    expect(probe(order.attemptId).liveness).toBe('alive');
+    expect((await probe(order.attemptId)).liveness).toBe('alive');
     const stop = { attemptId: order.attemptId, reason: 'user' } as const;
     expect(await stopRun(host.deps, stop)).toEqual({ ended: true });
     expect(identityOf(daemon)).toBeUndefined();
@@ -41,7 +41,7 @@ describe('stop of a run', () => {
       threadId: THREAD,
       exit: { forced: true },
     });
-    expect(probe(order.attemptId).liveness).toBe('dead');
+    expect((await probe(order.attemptId)).liveness).toBe('dead');
   });
 
   it('ends the provider of a runner that hangs (US-10)', async () => {
@@ -65,18 +65,18 @@ describe('probe of a run', () => {
   });
   afterEach(() => host.dispose());
 
-  it('is dead, with evidence, when the host knows nothing of it', () => {
-    const report = probeRun(host.deps, { attemptId: randomUUID(), threadId: null, codexHome: null });
+  it('is dead, with evidence, when the host knows nothing of it', async () => {
+    const report = await probeRun(host.deps, { attemptId: randomUUID(), threadId: null, codexHome: null });
     expect(report.liveness).toBe('dead');
     expect(report.evidence).toContain('no run directory on this host');
   });
 
-  it('is unknown when the claim cannot be read', () => {
+  it('is unknown when the claim cannot be read', async () => {
     const order = host.order([]);
     const paths = host.paths(order);
     mkdirSync(paths.directory, { recursive: true });
     writeFileSync(paths.claim, '{"pid":');
-    const report = probeRun(host.deps, { attemptId: order.attemptId, threadId: null, codexHome: null });
+    const report = await probeRun(host.deps, { attemptId: order.attemptId, threadId: null, codexHome: null });
     expect(report.liveness).toBe('unknown');
   });
 
@@ -84,9 +84,13 @@ describe('probe of a run', () => {
     const { attemptId } = host.order([]);
     const env = { PATH: process.env['PATH'], PERDURE_ATTEMPT_ID: attemptId };
     const child = spawn('sleep', ['600'], { stdio: 'ignore', env });
-    await until(() => probeRun(host.deps, { attemptId, threadId: null, codexHome: null }).liveness === 'alive');
+    await until(
+      async () => (await probeRun(host.deps, { attemptId, threadId: null, codexHome: null })).liveness === 'alive',
+    );
     child.kill('SIGKILL');
-    await until(() => probeRun(host.deps, { attemptId, threadId: null, codexHome: null }).liveness === 'dead');
+    await until(
+      async () => (await probeRun(host.deps, { attemptId, threadId: null, codexHome: null })).liveness === 'dead',
+    );
   });
 
   const hasFlock = process.platform === 'linux' && execFileSync('sh', ['-c', 'command -v flock || true']).length > 0;
@@ -99,7 +103,7 @@ describe('probe of a run', () => {
     const holder = spawn('flock', ['-x', lock, 'sleep', '600'], { stdio: 'ignore', detached: true });
     try {
       await until(() => threadHolder(codexHome, THREAD) !== null);
-      const report = probeRun(host.deps, { attemptId: randomUUID(), threadId: THREAD, codexHome });
+      const report = await probeRun(host.deps, { attemptId: randomUUID(), threadId: THREAD, codexHome });
       expect(report.liveness).toBe('alive');
     } finally {
       if (holder.pid !== undefined) process.kill(-holder.pid, 'SIGKILL');

@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { AppServerClient } from './app-server-client';
+import { createOnce } from './durable-file';
+import { markedProcesses } from './marked-processes';
+import { endProcesses } from './process-ending';
+import { isSameProcess, type ProcessIdentity } from './process-identity';
+import { readClaim, readRequest, type RunPaths } from './run-directory';
+
+/** In the environment of every command that an agent runs in a thread. */
+const THREAD_MARK = 'CODEX_THREAD_ID';
+const LOOK_MS = 50;
+const INTERRUPT_MS = 10_000;
+
+const turnsSchema = z.object({
+  data: z.array(
+    z.looseObject({
+      id: z.string(),
+      status: z.string(),
+      items: z.array(z.looseObject({ type: z.string(), clientId: z.string().nullish() })),
+    }),
+  ),
+});
+
+/** A turn that an attempt took in an app server. */
+export interface AttemptTurn {
+  readonly threadId: string;
+  readonly attemptId: string;
+  /** The runner that took the attempt: whatever the turn began is younger. */
+  readonly runner: ProcessIdentity;
+}
+
+/** The thread's last turn, when it is that of the attempt; what it was asked carries the attempt's id. */
+async function turnOf(client: AppServerClient, { threadId, attemptId }: AttemptTurn) {
+  const { data } = await client.request('thread/turns/list', { threadId, limit: 1 }, turnsSchema);
+  return data.find(({ items }) => items.some(({ clientId }) => clientId === attemptId));
+}
+
+/**
+ * Processes of a turn: those of its thread that began after the attempt, by the ticks of Linux; a thread has one turn at
+ * a time.
+ */
+const processesOf = ({ threadId, runner }: AttemptTurn): ProcessIdentity[] =>
+  markedProcesses(THREAD_MARK, threadId).filter(({ startTime }) => Number(startTime) >= Number(runner.startTime));
+
+/**
+ * Ends the attempt's turn where it still goes on, and the commands that it left, which an interrupt does not end; never
+ * the turn of anybody else. `note` is called before an interrupt.
+ */
+export async function endTurn(
+  client: AppServerClient,
+  attempt: AttemptTurn,
+  note: () => void = () => undefined,
+): Promise<void> {
+  const { threadId } = attempt;
+  const until = Date.now() + INTERRUPT_MS;
+  let turn = await turnOf(client, attempt);
+  if (turn === undefined) return;
+  if (turn.status === 'inProgress') note();
+  if (turn.status === 'inProgress') await client.request('turn/interrupt', { threadId, turnId: turn.id }, z.unknown());
+  while (turn?.status === 'inProgress' && Date.now() < until) {
+    await sleep(LOOK_MS);
+    turn = await turnOf(client, attempt);
+  }
+  if (turn?.status === 'inProgress') throw new Error(`turn ${turn.id} goes on in the app server after its interrupt`);
+  await endProcesses(() => processesOf(attempt));
+}
+
+/**
+ * Ends what a run left in the app server that had its thread: the process that took the turn there may be gone without
+ * a word, and the turn goes on. Does nothing for a run of its own process.
+ * @throws AppServerError when a server that lives does not answer.
+ */
+export async function endLeftTurn(paths: RunPaths, attemptId: string): Promise<void> {
+  const request = readRequest(paths);
+  const claim = readClaim(paths);
+  if (request.kind !== 'found' || claim.kind !== 'found' || request.value.appServer === undefined) return;
+  const { process: server, socket, threadId } = request.value.appServer;
+  const attempt = { threadId, attemptId, runner: claim.value };
+  if (isSameProcess(server) === 'dead') {
+    // Its turn ended with it.
+    await endProcesses(() => processesOf(attempt));
+    return;
+  }
+  const client = await AppServerClient.open(socket);
+  try {
+    await endTurn(client, attempt, () => createOnce(paths.leftTurn, attemptId));
+  } finally {
+    client.close();
+  }
+}
+
+const threadSchema = z.object({ thread: z.looseObject({ status: z.looseObject({ type: z.string() }) }) });
+
+/** Whether a turn runs in a thread, by the app server that has it open. */
+export async function hasActiveTurn(socket: string, threadId: string): Promise<boolean> {
+  const client = await AppServerClient.open(socket);
+  try {
+    const { thread } = await client.request('thread/read', { threadId }, threadSchema);
+    return thread.status.type === 'active';
+  } finally {
+    client.close();
+  }
+}

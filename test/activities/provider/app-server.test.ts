@@ -1,0 +1,152 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { WebSocketServer } from 'ws';
+import { z } from 'zod';
+import { appServerOf } from '../../../activities/provider/app-server';
+import { AppServerClient } from '../../../activities/provider/app-server-client';
+import { TurnEvents } from '../../../activities/provider/app-server-events';
+
+const THREAD = '01a227c2-a5ee-7f82-b3d2-3c14cbcdf610';
+let directory: string;
+let socket: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'perdure-app-server-'));
+  socket = join(directory, 'control.sock');
+});
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true });
+});
+
+describe('a client of an app server', () => {
+  let http: Server | undefined;
+  let server: WebSocketServer | undefined;
+  afterEach(() => {
+    for (const client of server?.clients ?? []) client.terminate();
+    server?.close();
+    http?.close();
+  });
+
+  /** A server that says what `reply` makes of each message. */
+  async function serve(reply: (message: { id?: number; method?: string }) => string[]): Promise<void> {
+    http = createServer();
+    server = new WebSocketServer({ server: http });
+    server.on('connection', (client) => {
+      client.on('message', (data: Buffer) => {
+        for (const text of reply(JSON.parse(data.toString()) as { id?: number; method?: string })) client.send(text);
+      });
+    });
+    http.listen(socket);
+    await once(http, 'listening');
+  }
+  const answers = (text: (id: number) => string[]) =>
+    serve(({ id, method }) => {
+      if (id === undefined) return [];
+      return method === 'initialize' ? [JSON.stringify({ id, result: {} })] : text(id);
+    });
+  const ask = async (method: string) => {
+    const client = await AppServerClient.open(socket);
+    try {
+      return await client.request(method, {}, z.object({ n: z.number() }));
+    } finally {
+      client.close();
+    }
+  };
+
+  it('gives an answer, also between other messages', async () => {
+    await answers((id) => ['{"method":"noise"}', '{"id":99,"result":1}', JSON.stringify({ id, result: { n: 4 } })]);
+    expect(await ask('read')).toEqual({ n: 4 });
+  });
+
+  it.each([
+    ['a refusal', (id: number) => [JSON.stringify({ id, error: { message: 'thread not found' } })], 'thread not found'],
+    ['another shape', (id: number) => [JSON.stringify({ id, result: { n: 'x' } })], 'unknown shape'],
+    ['what is no message', () => ['{"id":'], 'closed the connection'],
+    ['a message of another kind', () => ['[1,2]'], 'closed the connection'],
+  ])('fails by name with %s', async (_what, text, words) => {
+    await answers(text);
+    await expect(ask('read')).rejects.toThrow(words);
+  });
+
+  it('fails by name where nobody listens', async () => {
+    await expect(ask('read')).rejects.toThrow(`the app server at ${socket} does not answer`);
+  });
+});
+
+describe('the app server of a thread', () => {
+  it('is none where nobody has the thread open, whatever listens in the home', () => {
+    mkdirSync(join(directory, 'app-server-control'));
+    mkdirSync(join(directory, 'thread-writer-locks'));
+    writeFileSync(join(directory, 'thread-writer-locks', `${THREAD}.lock`), '');
+    writeFileSync(join(directory, 'app-server-control', 'app-server-control.sock'), '');
+    expect(appServerOf(directory, THREAD)).toBeNull();
+    expect(appServerOf(directory, '../x')).toBeNull();
+  });
+});
+
+describe('the events of a turn in an app server', () => {
+  const printed = (...notifications: { method: string; params: unknown }[]) => {
+    const events: object[] = [];
+    const turn = new TurnEvents('turn-1', (event) => events.push(event));
+    return { ends: notifications.map((notification) => turn.take(notification)), events };
+  };
+  const item = (method: string, fields: object, turnId = 'turn-1') => ({
+    method,
+    params: { threadId: THREAD, turnId, item: { id: 'i', ...fields } },
+  });
+  const ended = (status: string, id = 'turn-1') => ({
+    method: 'turn/completed',
+    params: { threadId: THREAD, turn: { id, status, error: status === 'failed' ? { message: 'no' } : null } },
+  });
+
+  it('are spelt as Codex prints them, without what it does not print (CX-26)', () => {
+    const total = { inputTokens: 5, cachedInputTokens: 1, outputTokens: 2 };
+    const { ends, events } = printed(
+      item('item/completed', { type: 'userMessage' }),
+      item('item/started', { type: 'agentMessage', text: '' }),
+      item('item/started', { type: 'commandExecution', status: 'inProgress', aggregatedOutput: null }),
+      item('item/completed', { type: 'commandExecution', status: 'failed', aggregatedOutput: 'x', exitCode: 1 }),
+      item('item/completed', { type: 'agentMessage', text: 'done' }),
+      item('item/completed', { type: 'agentMessage', text: 'of another turn' }, 'turn-2'),
+      { method: 'error', params: { turnId: 'turn-1', error: { message: 'once more' }, willRetry: true } },
+      { method: 'thread/tokenUsage/updated', params: { turnId: 'turn-1', tokenUsage: { total } } },
+      ended('completed', 'turn-2'),
+      ended('completed'),
+    );
+    expect(events).toEqual([
+      {
+        type: 'item.started',
+        item: { id: 'i', type: 'command_execution', status: 'in_progress', aggregated_output: null },
+      },
+      {
+        type: 'item.completed',
+        item: { id: 'i', type: 'command_execution', status: 'failed', aggregated_output: 'x', exit_code: 1 },
+      },
+      { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'done' } },
+      { type: 'error', message: 'once more' },
+      { type: 'turn.completed', usage: { input_tokens: 5, cached_input_tokens: 1, output_tokens: 2 } },
+    ]);
+    expect(ends).toEqual([...Array<null>(9).fill(null), 'completed']);
+  });
+
+  it('say how it failed, and nothing of an interrupt', () => {
+    expect(printed(ended('failed'))).toEqual({
+      ends: ['failed'],
+      events: [{ type: 'turn.failed', error: { message: 'no' } }],
+    });
+    expect(printed(ended('interrupted'))).toEqual({ ends: ['interrupted'], events: [] });
+  });
+
+  it('come of whatever a server says, without a throw', () => {
+    const methods = ['item/started', 'item/completed', 'error', 'thread/tokenUsage/updated', 'turn/completed', 'other'];
+    const params = fc.oneof(fc.jsonValue(), fc.record({ turnId: fc.constant('turn-1'), item: fc.jsonValue() }));
+    fc.assert(
+      fc.property(fc.constantFrom(...methods), params, (method, said) => {
+        printed({ method, params: said });
+      }),
+    );
+  });
+});
