@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { linkSync, renameSync } from 'node:fs';
+import { linkSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunOrder, RunReport } from '../../contract/activities';
@@ -20,12 +20,30 @@ const probeSchema = z.object({ attemptId: z.uuid(), at: instant });
 type Limit = z.infer<typeof limitSchema>;
 type Probe = z.infer<typeof probeSchema>;
 
+const authSchema = z.looseObject({
+  OPENAI_API_KEY: z.string().nullish().catch(null),
+  tokens: z
+    .looseObject({ account_id: z.string().nullish().catch(null) })
+    .nullish()
+    .catch(null),
+});
+
+/** Who is logged in in a Codex home; empty where that does not say, or nobody is. */
+function loginOf(codexHome: string): string {
+  try {
+    const { OPENAI_API_KEY, tokens } = authSchema.parse(JSON.parse(readFileSync(join(codexHome, 'auth.json'), 'utf8')));
+    return tokens?.account_id ?? OPENAI_API_KEY ?? '';
+  } catch {
+    return '';
+  }
+}
+
 const isLimit = (value: unknown): value is Limit => limitSchema.safeParse(value).success;
 const isProbe = (value: unknown): value is Probe => probeSchema.safeParse(value).success;
 
 /**
- * What this host knows of the usage limit of one account, which is a Codex home: until when it holds, and which attempt
- * tries, alone, whether it is over. Kept under `<home>/accounts`, so that every worker of the host and its successors
+ * What this host knows of the usage limit of one account, which is a Codex home and who is logged in there: until when it
+ * holds, and which attempt tries, alone, whether it is over. Kept under `<home>/accounts`, so that every worker of the host and its successors
  * know it; a file that cannot be read counts as none.
  */
 export class AccountLimit {
@@ -37,7 +55,9 @@ export class AccountLimit {
     private readonly codexHome: string,
     private readonly now: () => number = Date.now,
   ) {
-    const digest = createHash('sha256').update(codexHome).digest('hex').slice(0, 32);
+    const login = loginOf(codexHome);
+    const name = login === '' ? codexHome : `${codexHome}\0${login}`;
+    const digest = createHash('sha256').update(name).digest('hex').slice(0, 32);
     this.path = join(home, 'accounts', `${digest}.json`);
     this.probePath = join(home, 'accounts', `${digest}.probe`);
   }

@@ -48,6 +48,30 @@ describe('the usage limit of an account (P26)', () => {
     expect(account('/h2').admit(randomUUID())).toBeNull();
   });
 
+  it('is that of who is logged in: another login of the same home has none, a fresh token of the same has it', () => {
+    const codexHome = join(home, 'codex');
+    mkdirSync(codexHome);
+    const logIn = (login: object) => {
+      writeFileSync(join(codexHome, 'auth.json'), JSON.stringify(login));
+    };
+    const first = { OPENAI_API_KEY: null, tokens: { account_id: 'a', access_token: 'x' } };
+    logIn(first);
+    account(codexHome).conclude({ attemptId: randomUUID() }, report({ resetsAt: iso(T + HOUR) }));
+    logIn({ ...first, tokens: { account_id: 'a', access_token: 'y' } });
+    expect(account(codexHome).admit(randomUUID())).toBe(iso(T + HOUR));
+    for (const other of [
+      { tokens: { account_id: 'b' } },
+      { OPENAI_API_KEY: 'sk-other', tokens: null },
+      { tokens: 4 },
+    ]) {
+      logIn(other);
+      expect(account(codexHome).admit(randomUUID())).toBeNull();
+    }
+    logIn(first);
+    expect(account(codexHome).admit(randomUUID())).toBe(iso(T + HOUR));
+    expect(readdirSync(join(home, 'accounts')).join()).not.toContain('sk-other');
+  });
+
   it('is over once the model answered the attempt that found out, and not by the answer to another', () => {
     limitUntil(T + 1);
     now = T + 2;
