@@ -12,16 +12,26 @@ export interface Worktree {
 }
 
 /** Adds a worktree on a branch at HEAD; takes no commit from any branch and touches no other worktree. */
-export async function addWorktree(git: Git, { path, branch, repository }: Worktree, skipped: number): Promise<void> {
+export async function addWorktree(git: Git, wish: Worktree, skipped: number): Promise<void> {
+  const { path, branch, repository } = wish;
+  // Nearly always nothing is in the way, and git changes nothing where something is.
+  if (skipped === 0 && (await succeeds(git, repository, ...addition(wish)))) return;
   // An add that was killed left an entry, which git has locked.
   await git(repository, 'worktree', 'remove', '--force', '--force', path).catch(() => undefined);
   const { name, isNew } = await freeBranch(git, { repository, branch, skipped });
   const what = isNew ? ['-b', name, path, 'HEAD'] : [path, name];
-  const add = (...force: string[]) => git(repository, 'worktree', 'add', '--quiet', ...force, ...what);
-  if (skipped === 0) await add();
-  // Where the entry could not be removed.
-  else await add('--force', '--force');
+  // By force where the entry could not be removed.
+  const force = skipped === 0 ? [] : ['--force', '--force'];
+  await git(repository, 'worktree', 'add', '--quiet', ...force, ...what);
 }
+
+const addition = ({ path, branch }: Worktree) => ['worktree', 'add', '--quiet', '-b', branch, path, 'HEAD'];
+
+const succeeds = (git: Git, directory: string, ...args: string[]): Promise<boolean> =>
+  git(directory, ...args).then(
+    () => true,
+    () => false,
+  );
 
 interface Wanted {
   readonly repository: string;
@@ -32,19 +42,15 @@ interface Wanted {
 /** The first of `branch`, `branch-2`, ... that is new, or has nothing that HEAD has not and is checked out nowhere. */
 async function freeBranch(git: Git, wanted: Wanted): Promise<{ name: string; isNew: boolean }> {
   const { repository, branch, skipped } = wanted;
-  const succeeds = (...args: string[]): Promise<boolean> =>
-    git(repository, ...args).then(
-      () => true,
-      () => false,
-    );
+  const works = (...args: string[]): Promise<boolean> => succeeds(git, repository, ...args);
   for (let number = 1 + skipped; number <= MAX_BRANCHES; number += 1) {
     const name = number === 1 ? branch : `${branch}-${String(number)}`;
     const ref = `refs/heads/${name}`;
-    if (!(await succeeds('rev-parse', '--verify', '--quiet', ref))) return { name, isNew: true };
+    if (!(await works('rev-parse', '--verify', '--quiet', ref))) return { name, isNew: true };
     // It refuses to move a branch that any worktree has checked out.
     const isMoved =
-      (await succeeds('merge-base', '--is-ancestor', ref, 'HEAD')) &&
-      (await succeeds('branch', '--quiet', '--no-track', '--force', name, 'HEAD'));
+      (await works('merge-base', '--is-ancestor', ref, 'HEAD')) &&
+      (await works('branch', '--quiet', '--no-track', '--force', name, 'HEAD'));
     if (isMoved) return { name, isNew: false };
   }
   throw new Error(`no branch is free beside ${branch}`);
