@@ -43,8 +43,8 @@ const isProbe = (value: unknown): value is Probe => probeSchema.safeParse(value)
 
 /**
  * What this host knows of the usage limit of one account, which is a Codex home and who is logged in there: until when it
- * holds, and which attempt tries, alone, whether it is over. Kept under `<home>/accounts`, so that every worker of the host and its successors
- * know it; a file that cannot be read counts as none.
+ * holds, and which attempt tries, alone, whether it is over. Kept under `<home>/accounts`, so that every worker of the
+ * host and its successors know it; a file that cannot be read counts as none.
  */
 export class AccountLimit {
   private readonly path: string;

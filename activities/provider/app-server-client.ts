@@ -74,9 +74,14 @@ export class AppServerClient {
     });
     const clientInfo = { name: 'perdure', title: 'Perdure', version: '0' };
     const capabilities = { experimentalApi: false, requestAttestation: false };
-    await client.request('initialize', { clientInfo, capabilities }, z.unknown());
-    client.send({ method: 'initialized' });
-    return client;
+    try {
+      await client.request('initialize', { clientInfo, capabilities }, z.unknown());
+      client.send({ method: 'initialized' });
+      return client;
+    } catch (error) {
+      client.close();
+      throw error;
+    }
   }
 
   /**

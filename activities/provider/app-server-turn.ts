@@ -30,10 +30,13 @@ export interface AttemptTurn {
   readonly runner: ProcessIdentity;
 }
 
-/** The thread's last turn, when it is that of the attempt; what it was asked carries the attempt's id. */
+/**
+ * The thread's last turn, when it is that of the attempt: what began it carries the attempt's id. A text that came too late
+ * is in the middle of somebody else's turn.
+ */
 async function turnOf(client: AppServerClient, { threadId, attemptId }: AttemptTurn) {
   const { data } = await client.request('thread/turns/list', { threadId, limit: 1 }, turnsSchema);
-  return data.find(({ items }) => items.some(({ clientId }) => clientId === attemptId));
+  return data.find(({ items }) => items.find(({ type }) => type === 'userMessage')?.clientId === attemptId);
 }
 
 /**

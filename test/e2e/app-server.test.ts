@@ -46,7 +46,7 @@ async function dispatch(id: string, script: string[], ...options: string[]) {
 function endless(name: string) {
   const begun = machine.home.file(`${name}.begun`);
   return {
-    command: `@shell touch ${begun}; setsid sleep 4243 & sleep 4242`,
+    command: `@shell setsid sleep 4243 & touch ${begun}; sleep 4242`,
     reached: () => until(() => existsSync(begun)),
   };
 }
