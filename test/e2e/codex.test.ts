@@ -130,7 +130,7 @@ describe('a run of the real Codex', () => {
   it('is stopped by whoever interrupts Codex itself, and resumes its thread (US-13)', async () => {
     const held = gate('interrupted');
     const known = machine.runs();
-    const interrupted = run('C-9', [`@shell ${held.command}`], '--sandbox', 'danger-full-access');
+    const interrupted = run('C-10', [`@shell ${held.command}`], '--sandbox', 'danger-full-access');
     await held.reached();
     const attemptId = await machine.nextRun(known);
     const [codex, ...more] = markedWith(attemptId).filter(
@@ -140,13 +140,13 @@ describe('a run of the real Codex', () => {
     process.kill(codex?.pid ?? 0, 'SIGINT');
     expect(await interrupted).toMatchObject({ status: 1, code: 'user_stopped', taskStatus: 'interrupted' });
     expect(markedWith(attemptId)).toEqual([]);
-    const [attempt] = await machine.attempts('C-9');
+    const [attempt] = await machine.attempts('C-10');
     expect(attempt).toMatchObject({
       outcome: 'stopped',
       error: 'the user interrupted the provider',
       exit: { code: 1 },
     });
-    const resumed = await runAgain('C-9', '@say went on');
+    const resumed = await runAgain('C-10', '@say went on');
     expect(resumed).toMatchObject({ success: true, threadId: attempt?.threadId, observation: 'went on' });
   });
 
