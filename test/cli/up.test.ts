@@ -98,7 +98,7 @@ describe('perdure up', () => {
     // It is recorded once it answers, a while after it was started.
     const again = await until(() => [home.server()].find((now) => now !== undefined && now.pid !== server));
     await until(() => childrenOf(ready.pid).length === 2 && ![server, worker].some(isRunning));
-    expect(again?.address).toBe(ready.address);
+    expect(again.address).toBe(ready.address);
   });
 
   it('starts no server when the Temporal environment names one', async () => {
