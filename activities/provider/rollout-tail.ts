@@ -59,10 +59,15 @@ export const lastUsage = (path: string): Promise<TailRead<Usage>> => lastLine(pa
 export const lastContext = (path: string): Promise<TailRead<ThreadContext>> =>
   lastLine(path, 'turn_context', contextLine);
 
-/** Whether the last turn of a thread was ended by an interrupt, by its rollout; false where that cannot be read. */
-export async function isTurnInterrupted(path: string): Promise<boolean> {
-  const aborted = await lastLine(path, 'turn_aborted', turnLine('turn_aborted'));
+/**
+ * Whether a turn of a thread, or its last one where no id is known, was ended by an interrupt, by its rollout; false where
+ * that cannot be read.
+ */
+export async function isTurnInterrupted(path: string, turnId: string | null): Promise<boolean> {
+  const isMeant = ({ id }: { id: string }): boolean => turnId === null || id === turnId;
+  const aborted = await lastLine(path, 'turn_aborted', turnLine('turn_aborted').refine(isMeant));
   if (aborted.kind !== 'found' || aborted.value.reason !== 'interrupted') return false;
+  if (turnId !== null) return true;
   const begun = await lastLine(path, 'task_started', turnLine('task_started'));
   return begun.kind === 'found' && begun.value.id === aborted.value.id;
 }

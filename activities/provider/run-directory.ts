@@ -110,6 +110,8 @@ export function pathsIn(directory: string) {
     stop: at('stop'),
     exit: at('exit.json'),
     lastMessage: at('last-message.txt'),
+    /** Made before an app server is asked for a turn: without it there is none. */
+    turnAsked: at('turn-asked'),
     /** Made before a turn that its run left in an app server is interrupted: by us, and not by a person. */
     leftTurn: at('left-turn'),
     /** Since when the output is gone; the attempt was over long before. */

@@ -70,7 +70,7 @@ async function isInterrupted({ events }: OutputFollower, { paths, exit, codexHom
   const isCutOff = events.hasTurn && events.terminal === null && (exit === null || exit.reason === null);
   if (threadId === undefined || !isCutOff || existsSync(paths.leftTurn)) return false;
   const rollout = await findRollout(codexHome, threadId);
-  return rollout !== null && isTurnInterrupted(rollout.path);
+  return rollout !== null && isTurnInterrupted(rollout.path, events.turnId);
 }
 
 /** Makes the report of a run that is over, from its files. */

@@ -80,7 +80,7 @@ describe('the end of a rollout (CX-18)', () => {
     [false, 'another cause', [turn('task_started', 'a'), turn('turn_aborted', 'a', 'replaced')]],
   ])('says %s of an interrupt of %s (US-13)', async (expected, _what, lines) => {
     writeFileSync(path, lines.map(line).join(''));
-    expect(await isTurnInterrupted(path)).toBe(expected);
+    expect(await isTurnInterrupted(path, null)).toBe(expected);
   });
 
   it('is never misread, whatever bytes it is made of: a total that was written, or none', async () => {
