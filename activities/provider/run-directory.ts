@@ -19,6 +19,8 @@ export interface RunRequest {
   readonly argv: string[];
   readonly cwd: string;
   readonly codexHome: string;
+  /** Digest of who was logged in there when the attempt was made; absent where that is not known. */
+  readonly login?: string;
   /** Version of the binary when the attempt was made; null when its package does not say. */
   readonly cliVersion: string | null;
   readonly timeMs: number;
