@@ -13,7 +13,7 @@ import type { RunOrder } from '../../../contract/activities';
 import { OpenThread } from '../../helpers/app-server';
 import { allProcesses, killThem } from '../../helpers/outside-view';
 import { end } from '../../helpers/process';
-import { createProviderHost, THREAD, type ProviderHost } from '../../helpers/provider-host';
+import { createProviderHost, quietContext, THREAD, type ProviderHost } from '../../helpers/provider-host';
 import { runnerEntry } from '../../helpers/runner-entry';
 import { SCRIPTED_KEY, ScriptedEndpoint } from '../../helpers/scripted-endpoint';
 import { until } from '../../helpers/until';
@@ -108,6 +108,35 @@ describe('an attempt in an app server (CX-26)', () => {
     await thread.interrupt();
     await thread.ask('@sleep 20');
     expect(await run).toMatchObject({ outcome: 'stopped', code: 'user_stopped' });
+  });
+
+  it.each([
+    ['interrupted, and goes on since', 'SIGINT', 'user_stopped'],
+    ['left to die, and interrupts a turn of his own since', 'SIGKILL', 'interrupted_owner'],
+  ] as const)('is judged by its own turn when somebody %s (US-13)', async (_what, signal, code) => {
+    await thread.close();
+    const held = endless('alone');
+    const mine = resume(held.line);
+    let letGo: (error: Error) => void = () => undefined;
+    const cancelled = new Promise<never>((_resolve, reject) => {
+      letGo = reject;
+    });
+    const run = runProvider({ ...host.deps, context: () => quietContext({ cancelled }) }, mine);
+    await held.reached();
+    letGo(new Error('the worker is gone'));
+    await expect(run).rejects.toThrow('the worker is gone');
+    const owner = readRunner(host.paths(mine));
+    if (owner.kind !== 'found') throw new Error('no runner');
+    if (signal === 'SIGKILL') process.kill(owner.value.runner.pid, signal);
+    process.kill(owner.value.provider.pid, signal);
+    await until(() => identityOf(owner.value.provider.pid) === undefined);
+    killThem(commands());
+    thread = await OpenThread.open(codexHome, thread.threadId);
+    const theirs = endless('theirs');
+    await thread.ask(theirs.line);
+    await theirs.reached();
+    if (signal === 'SIGKILL') await thread.interrupt();
+    expect(await runProvider(host.deps, mine)).toMatchObject({ code });
   });
 
   it('was not stopped by a person where SIGTERM ended what follows its turn', async () => {
