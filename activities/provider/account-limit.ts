@@ -28,8 +28,15 @@ const authSchema = z.looseObject({
     .catch(null),
 });
 
-/** Who is logged in in a Codex home; empty where that does not say, or nobody is. */
+/** A digest of who is logged in in a Codex home; empty where that does not say, or nobody is. */
 function loginOf(codexHome: string): string {
+  const login = readLogin(codexHome);
+  return login === '' ? '' : digestOf(login);
+}
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
+
+function readLogin(codexHome: string): string {
   try {
     const { OPENAI_API_KEY, tokens } = authSchema.parse(JSON.parse(readFileSync(join(codexHome, 'auth.json'), 'utf8')));
     return tokens?.account_id ?? OPENAI_API_KEY ?? '';
@@ -41,23 +48,31 @@ function loginOf(codexHome: string): string {
 const isLimit = (value: unknown): value is Limit => limitSchema.safeParse(value).success;
 const isProbe = (value: unknown): value is Probe => probeSchema.safeParse(value).success;
 
+/** Who uses a Codex home; whoever is logged in there now, where no digest of the login is given. */
+export interface Account {
+  readonly codexHome: string;
+  readonly login?: string | undefined;
+}
+
 /**
  * What this host knows of the usage limit of one account, which is a Codex home and who is logged in there: until when it
  * holds, and which attempt tries, alone, whether it is over. Kept under `<home>/accounts`, so that every worker of the
  * host and its successors know it; a file that cannot be read counts as none.
  */
 export class AccountLimit {
+  private readonly codexHome: string;
+  readonly login: string;
   private readonly path: string;
   private readonly probePath: string;
 
   constructor(
     private readonly home: string,
-    private readonly codexHome: string,
+    { codexHome, login = loginOf(codexHome) }: Account,
     private readonly now: () => number = Date.now,
   ) {
-    const login = loginOf(codexHome);
-    const name = login === '' ? codexHome : `${codexHome}\0${login}`;
-    const digest = createHash('sha256').update(name).digest('hex').slice(0, 32);
+    this.codexHome = codexHome;
+    this.login = login;
+    const digest = digestOf(login === '' ? codexHome : `${codexHome}\0${login}`);
     this.path = join(home, 'accounts', `${digest}.json`);
     this.probePath = join(home, 'accounts', `${digest}.probe`);
   }

@@ -5,6 +5,9 @@ import { errorMessage } from './thrown';
 /** The app server could not be reached, went away, or refused a request. */
 export class AppServerError extends Error {}
 
+/** The app server answered, and refused. */
+export class AppServerRefusal extends AppServerError {}
+
 /** What the server says of its own accord. */
 export interface Notification {
   readonly method: string;
@@ -23,6 +26,8 @@ const messageSchema = z.looseObject({
   error: z.looseObject({ message: z.string() }).optional(),
 });
 
+const questionSchema = z.looseObject({ turnId: z.string() });
+
 function parseMessage(text: string): z.output<typeof messageSchema> | undefined {
   try {
     return messageSchema.safeParse(JSON.parse(text)).data;
@@ -31,12 +36,13 @@ function parseMessage(text: string): z.output<typeof messageSchema> | undefined 
   }
 }
 
-type Answer = { readonly result: unknown } | { readonly error: string };
+type Answer = { readonly result: unknown } | { readonly error: string } | { readonly refusal: string };
 
 /** A connection to a Codex app server: JSON-RPC without its version field, a message for each object. */
 export class AppServerClient {
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private serial = 0;
+  private turnId: string | undefined;
   /** Resolves when the connection is closed, whoever closed it. */
   readonly closed: Promise<void>;
 
@@ -103,9 +109,15 @@ export class AppServerClient {
     });
     this.waiting.delete(id);
     if ('error' in answer) throw new AppServerError(`${method}: ${answer.error}`);
+    if ('refusal' in answer) throw new AppServerRefusal(`${method}: ${answer.refusal}`);
     const parsed = schema.safeParse(answer.result);
     if (!parsed.success) throw new AppServerError(`${method}: an answer of an unknown shape`);
     return parsed.data;
+  }
+
+  /** Has the questions of a turn refused; those of any other turn are for whoever began it. */
+  refuseQuestionsOf(turnId: string): void {
+    this.turnId = turnId;
   }
 
   close(): void {
@@ -125,9 +137,15 @@ export class AppServerClient {
     }
     const { id, method, params, result, error } = message;
     if (method !== undefined && id === undefined) this.onNotification({ method, params });
-    // A question of the server: a run has nobody to ask.
-    else if (method !== undefined) this.send({ id, error: { code: -32601, message: 'nobody is there to answer' } });
+    else if (method !== undefined) this.refuse(id, params);
     else if (typeof id === 'number')
-      this.waiting.get(id)?.(error === undefined ? { result } : { error: error.message });
+      this.waiting.get(id)?.(error === undefined ? { result } : { refusal: error.message });
+  }
+
+  /** A run has nobody to ask, but a question is sent to everybody who has the thread open, and one answer counts. */
+  private refuse(id: string | number | undefined, params: unknown): void {
+    const asking = questionSchema.safeParse(params).data?.turnId;
+    if (asking === undefined || asking !== this.turnId) return;
+    this.send({ id, error: { code: -32601, message: 'nobody is there to answer' } });
   }
 }

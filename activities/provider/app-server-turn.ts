@@ -1,11 +1,13 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { AppServerClient } from './app-server-client';
+import { AppServerClient, AppServerRefusal } from './app-server-client';
 import { createOnce } from './durable-file';
 import { markedProcesses } from './marked-processes';
 import { endProcesses } from './process-ending';
-import { isSameProcess, type ProcessIdentity } from './process-identity';
+import { identityOf, isSameProcess, ownIdentity, type ProcessIdentity } from './process-identity';
 import { readClaim, readRequest, type RunPaths } from './run-directory';
+import { threadHolder } from './thread-lock';
 
 /** In the environment of every command that an agent runs in a thread. */
 const THREAD_MARK = 'CODEX_THREAD_ID';
@@ -70,6 +72,19 @@ export async function endTurn(
 }
 
 /**
+ * Ends the commands of a turn whose app server has the thread no more; what began under whoever has it open by now may
+ * be of that one, and nothing outlives a boot.
+ */
+async function endHeirless(codexHome: string, attempt: AttemptTurn): Promise<void> {
+  if (attempt.runner.bootId !== ownIdentity().bootId) return;
+  const holder = threadHolder(codexHome, attempt.threadId);
+  const heir = holder === null ? undefined : identityOf(holder);
+  const isOurs = ({ startTime }: ProcessIdentity): boolean =>
+    heir === undefined || Number(startTime) < Number(heir.startTime);
+  await endProcesses(() => processesOf(attempt).filter(isOurs));
+}
+
+/**
  * Ends what a run left in the app server that had its thread: the process that took the turn there may be gone without
  * a word, and the turn goes on. Does nothing for a run of its own process.
  * @throws AppServerError when a server that lives does not answer.
@@ -78,16 +93,28 @@ export async function endLeftTurn(paths: RunPaths, attemptId: string): Promise<v
   const request = readRequest(paths);
   const claim = readClaim(paths);
   if (request.kind !== 'found' || claim.kind !== 'found' || request.value.appServer === undefined) return;
-  const { process: server, socket, threadId } = request.value.appServer;
+  if (!existsSync(paths.turnAsked)) return;
+  const { codexHome, appServer } = request.value;
+  const { process: server, socket, threadId } = appServer;
   const attempt = { threadId, attemptId, runner: claim.value };
   if (isSameProcess(server) === 'dead') {
     // Its turn ended with it.
-    await endProcesses(() => processesOf(attempt));
+    await endHeirless(codexHome, attempt);
     return;
   }
+  try {
+    await endTurnAt(socket, attempt, paths);
+  } catch (error) {
+    // A thread that it has not open any more, because somebody deleted it, has no turn.
+    if (!(error instanceof AppServerRefusal) || threadHolder(codexHome, threadId) === server.pid) throw error;
+    await endHeirless(codexHome, attempt);
+  }
+}
+
+async function endTurnAt(socket: string, attempt: AttemptTurn, paths: RunPaths): Promise<void> {
   const client = await AppServerClient.open(socket);
   try {
-    await endTurn(client, attempt, () => createOnce(paths.leftTurn, attemptId));
+    await endTurn(client, attempt, () => createOnce(paths.leftTurn, attempt.attemptId));
   } finally {
     client.close();
   }

@@ -19,7 +19,7 @@ const usageSchema = z.object({ input_tokens: count, cached_input_tokens: count, 
 /** Events of `codex exec --json` that say something about the run; measured with 0.171.0. */
 const codexEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('thread.started'), thread_id: z.string() }),
-  z.object({ type: z.literal('turn.started') }),
+  z.object({ type: z.literal('turn.started'), turn_id: text }),
   z.object({ type: z.literal('item.started'), item: itemSchema }),
   z.object({ type: z.literal('item.completed'), item: itemSchema }),
   z.object({ type: z.literal('turn.completed'), usage: usageSchema.optional().catch(undefined) }),

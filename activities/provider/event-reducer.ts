@@ -29,6 +29,8 @@ export interface RunEvents {
   fatalError: string | null;
   /** Whether a turn has begun. */
   hasTurn: boolean;
+  /** Id of the last turn; null where the provider does not tell it. */
+  turnId: string | null;
   /** Whether the model has answered anything. */
   hasAnswer: boolean;
   /** Commands that have ended. */
@@ -50,6 +52,7 @@ export const noEvents = (): RunEvents => ({
   lastError: null,
   fatalError: null,
   hasTurn: false,
+  turnId: null,
   hasAnswer: false,
   commands: 0,
   notices: [],
@@ -106,6 +109,7 @@ function applyEvent(state: RunEvents, event: CodexEvent): void {
       break;
     case 'turn.started':
       state.hasTurn = true;
+      state.turnId = event.turn_id ?? null;
       state.terminal = null;
       break;
     case 'item.started':

@@ -42,9 +42,14 @@ const turnLine = (type: 'task_started' | 'turn_aborted') =>
   z
     .looseObject({
       type: z.literal('event_msg'),
+      timestamp: z.string(),
       payload: z.looseObject({ type: z.literal(type), turn_id: z.string(), reason: z.string().optional() }),
     })
-    .transform(({ payload: { turn_id, reason } }) => ({ id: turn_id, reason: reason ?? null }));
+    .transform(({ timestamp, payload: { turn_id, reason } }) => ({
+      id: turn_id,
+      reason: reason ?? null,
+      at: Date.parse(timestamp),
+    }));
 
 /** What a thread was last run with, as Codex recorded it at the beginning of that turn. */
 export type ThreadContext = z.output<typeof contextLine>;
@@ -59,12 +64,23 @@ export const lastUsage = (path: string): Promise<TailRead<Usage>> => lastLine(pa
 export const lastContext = (path: string): Promise<TailRead<ThreadContext>> =>
   lastLine(path, 'turn_context', contextLine);
 
-/** Whether the last turn of a thread was ended by an interrupt, by its rollout; false where that cannot be read. */
-export async function isTurnInterrupted(path: string): Promise<boolean> {
-  const aborted = await lastLine(path, 'turn_aborted', turnLine('turn_aborted'));
-  if (aborted.kind !== 'found' || aborted.value.reason !== 'interrupted') return false;
-  const begun = await lastLine(path, 'task_started', turnLine('task_started'));
-  return begun.kind === 'found' && begun.value.id === aborted.value.id;
+/** Id of the first turn that a thread began at a moment or later, by its rollout; null where that says none. */
+export async function firstTurnSince(path: string, since: number): Promise<string | null> {
+  let first: string | null = null;
+  const isBefore = ({ id, at }: { id: string; at: number }): boolean => {
+    if (at >= since) first = id;
+    return at < since;
+  };
+  // From the end back to the first one that is older.
+  const older = await lastLine(path, 'task_started', turnLine('task_started').refine(isBefore));
+  return older.kind === 'unreadable' ? null : first;
+}
+
+/** Whether a turn of a thread was ended by an interrupt, by its rollout; false where that cannot be read. */
+export async function isTurnInterrupted(path: string, turnId: string): Promise<boolean> {
+  const isMeant = ({ id }: { id: string }): boolean => id === turnId;
+  const aborted = await lastLine(path, 'turn_aborted', turnLine('turn_aborted').refine(isMeant));
+  return aborted.kind === 'found' && aborted.value.reason === 'interrupted';
 }
 
 /** The last line of a type that parses: a torn or damaged one is passed over. */

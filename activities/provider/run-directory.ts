@@ -19,6 +19,8 @@ export interface RunRequest {
   readonly argv: string[];
   readonly cwd: string;
   readonly codexHome: string;
+  /** Digest of who was logged in there when the attempt was made; absent where that is not known. */
+  readonly login?: string;
   /** Version of the binary when the attempt was made; null when its package does not say. */
   readonly cliVersion: string | null;
   readonly timeMs: number;
@@ -110,6 +112,8 @@ export function pathsIn(directory: string) {
     stop: at('stop'),
     exit: at('exit.json'),
     lastMessage: at('last-message.txt'),
+    /** Made before an app server is asked for a turn: without it there is none. */
+    turnAsked: at('turn-asked'),
     /** Made before a turn that its run left in an app server is interrupted: by us, and not by a person. */
     leftTurn: at('left-turn'),
     /** Since when the output is gone; the attempt was over long before. */

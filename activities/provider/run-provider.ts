@@ -56,6 +56,13 @@ async function followToReport({ deps, order, paths, context, account }: Followed
   }
 }
 
+/** The account that an attempt uses: that of who was logged in when it was made. */
+function accountOf({ home, env, now }: ProviderDeps, order: RunOrder, paths: RunPaths): AccountLimit {
+  const request = readRequest(paths);
+  const login = isTaken(paths) && request.kind === 'found' ? request.value.login : undefined;
+  return new AccountLimit(home, { codexHome: codexHomeOf(env, order.codexHome), login }, now);
+}
+
 /** Starts an attempt with a sign of life meanwhile: making a worktree of a large repository takes its time. */
 async function startWithBeats({ deps, order, paths, context, account }: Followed): Promise<RunReport | null> {
   const details = { offset: 0, threadId: null, usage: null, lastActivityAt: null, toolRunning: false };
@@ -80,7 +87,7 @@ export async function runProvider(deps: ProviderDeps, order: RunOrder): Promise<
     const paths = runPaths(deps.home, order.attemptId);
     makePrivateDirectory(paths.directory);
     forget = noteFollower(deps.home, order.attemptId, context.activity);
-    const account = new AccountLimit(deps.home, codexHomeOf(deps.env, order.codexHome), deps.now);
+    const account = accountOf(deps, order, paths);
     const followed = { deps, order, paths, context, account };
     const refused = isTaken(paths) ? null : await startWithBeats(followed);
     return refused ?? (await followToReport(followed));

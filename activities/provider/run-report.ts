@@ -11,7 +11,7 @@ import { redactReport } from './report-text';
 import { countSpawns, pendingStop, type ExitRecord, type RunPaths } from './run-directory';
 import { storedThread } from './stored-thread';
 import { findRollout } from './rollout-files';
-import { isTurnInterrupted } from './rollout-tail';
+import { firstTurnSince, isTurnInterrupted } from './rollout-tail';
 import { resetOf } from './usage-limit';
 import { identityProblem, judgeRun, type Verdict } from './verdict';
 
@@ -65,12 +65,17 @@ function storedOf(order: RunOrder, { events }: OutputFollower, { codexHome, exit
 }
 
 /** Whether a turn that ended without a word was interrupted by a person in the provider itself (US-13). */
-async function isInterrupted({ events }: OutputFollower, { paths, exit, codexHome }: RunFacts): Promise<boolean> {
+async function isInterrupted({ events }: OutputFollower, facts: RunFacts): Promise<boolean> {
+  const { paths, exit, codexHome } = facts;
+  const began = exit?.startedAt ?? facts.startedAt;
   const [threadId] = events.threadIds;
   const isCutOff = events.hasTurn && events.terminal === null && (exit === null || exit.reason === null);
   if (threadId === undefined || !isCutOff || existsSync(paths.leftTurn)) return false;
   const rollout = await findRollout(codexHome, threadId);
-  return rollout !== null && isTurnInterrupted(rollout.path);
+  if (rollout === null || began === null) return false;
+  // Somebody may have gone on in the thread since.
+  const turnId = events.turnId ?? (await firstTurnSince(rollout.path, Date.parse(began)));
+  return turnId !== null && isTurnInterrupted(rollout.path, turnId);
 }
 
 /** Makes the report of a run that is over, from its files. */

@@ -39,8 +39,13 @@ function appServerFor({ mode, threadId, policy, report }: RunOrder, codexHome: s
 const noteOf = ({ process: { pid } }: AppServerOrder): string =>
   `the turn was taken in the app server ${String(pid)}, which has the thread open`;
 
+interface Start {
+  readonly paths: RunPaths;
+  readonly account: AccountLimit;
+}
+
 /** Makes the workspace and writes down what the runner is asked to do. */
-async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<void> {
+async function prepare(deps: ProviderDeps, order: RunOrder, { paths, account }: Start): Promise<void> {
   const { attemptId, limits } = order;
   const codex = findCodex(deps.env);
   const cwd = await workingDirectory(deps.workspaces, order);
@@ -54,6 +59,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Pr
       : { command: process.execPath, argv: [deps.turnEntry, paths.directory], appServer }),
     cwd,
     codexHome: codexHomeOf(deps.env, order.codexHome),
+    login: account.login,
     cliVersion: appServer === null ? cliVersion(codex) : null,
     timeMs: limits.timeMs,
     ...(order.deadlineAt !== undefined && { deadlineAt: order.deadlineAt }),
@@ -82,11 +88,6 @@ async function isInOtherHands(paths: RunPaths, attemptId: string): Promise<boole
   return false;
 }
 
-interface Start {
-  readonly paths: RunPaths;
-  readonly account: AccountLimit;
-}
-
 /** Has the attempt taken by a runner; gives a report instead when it is refused before any runner took it. */
 export async function startRun(deps: ProviderDeps, order: RunOrder, start: Start): Promise<RunReport | null> {
   const { paths, account } = start;
@@ -101,7 +102,7 @@ export async function startRun(deps: ProviderDeps, order: RunOrder, start: Start
   }
   let refused: RunReport | null = null;
   try {
-    refused = await launch(deps, order, paths);
+    refused = await launch(deps, order, start);
     return refused;
   } finally {
     // An attempt that a runner took keeps what it was let until it ends.
@@ -109,12 +110,13 @@ export async function startRun(deps: ProviderDeps, order: RunOrder, start: Start
   }
 }
 
-async function launch(deps: ProviderDeps, order: RunOrder, paths: RunPaths): Promise<RunReport | null> {
+async function launch(deps: ProviderDeps, order: RunOrder, start: Start): Promise<RunReport | null> {
+  const { paths } = start;
   const env = providerEnvironment(deps.env, codexHomeOf(deps.env, order.codexHome), order.attemptId);
   // It starts up while git makes the workspace: each takes its time.
   const first = await launchRunner(deps, paths, env);
   try {
-    await prepare(deps, order, paths);
+    await prepare(deps, order, start);
   } catch (error) {
     first.dismiss();
     const code = failureCode.safeParse(errorCode(error));

@@ -39,6 +39,10 @@ const INTERRUPTED: Verdict = { ...STOPPED, error: 'the user interrupted the prov
 /** What Codex says when it refuses a resume, by wordings that several versions had. */
 const REFUSALS: readonly (readonly [RegExp, FailureCode])[] = [
   [/already has an active (writer|turn)/i, 'THREAD_BUSY'],
+  [
+    /the app server at [^\n]* does not answer|(initialize|thread\/resume): (no answer|the app server closed)/i,
+    'THREAD_BUSY',
+  ],
   [/is archived/i, 'thread_archived'],
   [/\bis empty\b/i, 'thread_empty'],
   [/missing an ordinal|not start with session metadata|failed to read session metadata/i, 'thread_unreadable'],

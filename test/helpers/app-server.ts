@@ -47,6 +47,11 @@ export class OpenThread {
     await this.client.request('turn/interrupt', { threadId: this.threadId, turnId: turn?.id }, z.unknown());
   }
 
+  /** Deletes the thread, whatever runs in it. */
+  async delete(): Promise<void> {
+    await this.client.request('thread/delete', { threadId: this.threadId }, z.unknown());
+  }
+
   async isLoaded(): Promise<boolean> {
     const { data } = await this.client.request('thread/loaded/list', {}, loadedSchema);
     return data.includes(this.threadId);

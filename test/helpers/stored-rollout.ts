@@ -18,6 +18,7 @@ export const usage = (input: number, output: number) => ({
   payload: { thread_token_usage: { input_tokens: input, cached_input_tokens: 0, output_tokens: output } },
 });
 export const turn = (type: string, id: string, reason?: string) => ({
+  timestamp: `2026-11-29T10:00:0${id}.000Z`,
   type: 'event_msg',
   payload: { type, turn_id: id, reason },
 });

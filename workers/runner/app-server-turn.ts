@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { AppServerClient, type Notification } from '../../activities/provider/app-server-client';
 import { TurnEvents, type TurnEnd } from '../../activities/provider/app-server-events';
 import { endTurn } from '../../activities/provider/app-server-turn';
+import { createOnce } from '../../activities/provider/durable-file';
 import type { ProcessIdentity } from '../../activities/provider/process-identity';
 import { pathsIn, readClaim, readRequest, type RunRequest } from '../../activities/provider/run-directory';
 import { errorMessage } from '../../activities/provider/thrown';
@@ -45,6 +46,7 @@ const print = (event: object): void => {
 interface Attempt {
   readonly attemptId: string;
   readonly cwd: string;
+  readonly turnAsked: string;
   readonly order: Order;
   readonly runner: ProcessIdentity;
 }
@@ -56,12 +58,12 @@ function attemptIn(directory: string): Attempt {
     throw new Error(`${directory} holds no attempt for an app server`);
   }
   const { attemptId, cwd, appServer } = request.value;
-  return { attemptId, cwd, order: appServer, runner: claim.value };
+  return { attemptId, cwd, turnAsked: paths.turnAsked, order: appServer, runner: claim.value };
 }
 
 /** Begins the turn; gives its id, or null when the attempt was stopped before. */
 async function beginTurn(client: AppServerClient, attempt: Attempt, stop: AbortSignal): Promise<string | null> {
-  const { attemptId, cwd, order } = attempt;
+  const { attemptId, cwd, order, turnAsked } = attempt;
   const { threadId, model } = order;
   const text = readFileSync(0, 'utf8');
   const thread = await client.request('thread/resume', { threadId, excludeTurns: true }, threadSchema);
@@ -71,8 +73,10 @@ async function beginTurn(client: AppServerClient, attempt: Attempt, stop: AbortS
   if (stop.aborted) return null;
   const policy = { cwd, approvalPolicy: 'never', sandboxPolicy: sandboxOf(order, thread), model };
   const asked = { threadId, clientUserMessageId: attemptId, input: [{ type: 'text', text }], ...policy };
+  createOnce(turnAsked, attemptId);
   const { turn } = await client.request('turn/start', asked, turnSchema);
-  print({ type: 'turn.started' });
+  client.refuseQuestionsOf(turn.id);
+  print({ type: 'turn.started', turn_id: turn.id });
   return turn.id;
 }
 
@@ -119,14 +123,24 @@ if (directory === undefined) {
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    stop.abort();
+    stop.abort(signal);
   });
 }
 
+/** Ends like Codex itself, which SIGTERM ends by signal: only SIGINT is a person's interrupt. */
+function leave(code: number): void {
+  if (stop.signal.reason !== 'SIGTERM') process.exit(code);
+  process.exitCode = code;
+  process.removeAllListeners('SIGTERM');
+  process.kill(process.pid, 'SIGTERM');
+}
+
 takeTurn(directory, stop.signal).then(
-  (end) => process.exit(end === 'completed' ? 0 : 1),
+  (end) => {
+    leave(end === 'completed' ? 0 : 1);
+  },
   (error: unknown) => {
     process.stderr.write(`Error: ${errorMessage(error)}\n`);
-    process.exit(1);
+    leave(1);
   },
 );

@@ -21,7 +21,7 @@ describe('the usage limit of an account (P26)', () => {
     rmSync(home, { recursive: true, force: true });
   });
   /** As another process would see it: nothing is kept but the files. */
-  const account = (codexHome = '/h1') => new AccountLimit(home, codexHome, () => now);
+  const account = (codexHome = '/h1') => new AccountLimit(home, { codexHome }, () => now);
   const report = (exact: Partial<RunReport>): RunReport => ({
     ...{ outcome: 'failed', code: 'usage_limit', error: null, threadId: null, codexHome: '/h1', workspacePath: null },
     ...{ cliVersion: null, observation: null, threadUsage: null, exit: null, startedAt: null },

@@ -71,6 +71,23 @@ describe('a client of an app server', () => {
     await expect(ask('read')).rejects.toThrow(words);
   });
 
+  it('refuses the questions of its own turn, and leaves those of other turns to who began them', async () => {
+    const answered: unknown[] = [];
+    const question = (id: number, turnId: string) => JSON.stringify({ id, method: 'ask', params: { turnId } });
+    await serve((message) => {
+      const { id, method } = message;
+      if (method === undefined) answered.push(id);
+      if (method !== 'read') return method === 'initialize' ? [JSON.stringify({ id, result: {} })] : [];
+      return [question(7, 'theirs'), question(8, 'ours'), JSON.stringify({ id, result: {} })];
+    });
+    const client = await AppServerClient.open(socket);
+    client.refuseQuestionsOf('ours');
+    await client.request('read', {}, z.unknown());
+    await client.request('read', {}, z.unknown());
+    client.close();
+    expect([...new Set(answered)]).toEqual([8]);
+  });
+
   it('fails by name where nobody listens', async () => {
     await expect(ask('read')).rejects.toThrow(`the app server at ${socket} does not answer`);
   });

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { isTurnInterrupted, lastContext, lastUsage } from '../../../activities/provider/rollout-tail';
+import { firstTurnSince, isTurnInterrupted, lastContext, lastUsage } from '../../../activities/provider/rollout-tail';
 import { context, turn, usage } from '../../helpers/stored-rollout';
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
@@ -61,26 +61,30 @@ describe('the end of a rollout (CX-18)', () => {
   });
 
   it.each<[boolean, string, unknown[]]>([
+    [true, 'the turn', [turn('task_started', '2'), turn('turn_aborted', '2', 'interrupted')]],
     [
       true,
-      'the last turn',
-      [
-        turn('task_started', 'a'),
-        turn('task_complete', 'a'),
-        turn('task_started', 'b'),
-        turn('turn_aborted', 'b', 'interrupted'),
-      ],
+      'the turn, before another one',
+      [turn('task_started', '2'), turn('turn_aborted', '2', 'interrupted'), turn('task_started', '3')],
     ],
+    [false, 'an earlier turn', [turn('turn_aborted', '1', 'interrupted'), turn('task_started', '2')]],
     [
       false,
-      'an earlier turn',
-      [turn('task_started', 'a'), turn('turn_aborted', 'a', 'interrupted'), turn('task_started', 'b')],
+      'a later turn',
+      [turn('task_started', '2'), turn('task_started', '3'), turn('turn_aborted', '3', 'interrupted')],
     ],
-    [false, 'nobody', [turn('task_started', 'a')]],
-    [false, 'another cause', [turn('task_started', 'a'), turn('turn_aborted', 'a', 'replaced')]],
+    [false, 'nobody', [turn('task_started', '2')]],
+    [false, 'another cause', [turn('task_started', '2'), turn('turn_aborted', '2', 'replaced')]],
   ])('says %s of an interrupt of %s (US-13)', async (expected, _what, lines) => {
-    writeFileSync(path, lines.map(line).join(''));
-    expect(await isTurnInterrupted(path)).toBe(expected);
+    writeFileSync(path, [turn('task_started', '1'), ...lines].map(line).join(''));
+    const began = await firstTurnSince(path, Date.parse('2026-11-29T10:00:01.500Z'));
+    expect(began).toBe('2');
+    expect(await isTurnInterrupted(path, '2')).toBe(expected);
+  });
+
+  it('names no turn where none began since', async () => {
+    writeFileSync(path, line(turn('task_started', '1')));
+    expect(await firstTurnSince(path, Date.parse('2026-11-29T10:00:01.500Z'))).toBeNull();
   });
 
   it('is never misread, whatever bytes it is made of: a total that was written, or none', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { runProvider } from '../../../activities/provider/run-provider';
 import { createProviderHost, done, goodRun, say, thread, THREAD, type ProviderHost } from '../../helpers/provider-host';
 import { context, prompt, storeRollout, usage } from '../../helpers/stored-rollout';
@@ -93,6 +94,25 @@ describe('run of a provider with what its Codex home holds', () => {
     const forced = await runProvider(host.deps, host.order(goodRun(), { ignoresUsageLimit: true }));
     expect(forced).toMatchObject({ outcome: 'completed', spawns: 1 });
     expect(await runProvider(host.deps, host.order(goodRun()))).toMatchObject({ outcome: 'completed' });
+  });
+
+  it('is held to the limit of who was logged in when it was made, whoever is when it is read (P26)', async () => {
+    const logIn = (id: string) => {
+      const auth = JSON.stringify({ tokens: { account_id: id } });
+      writeFileSync(join(host.deps.env['CODEX_HOME'] ?? '', 'auth.json'), auth);
+    };
+    logIn('first');
+    const message = 'usage_limit_reached {"resets_in_seconds":3600}';
+    const failing = [thread(), { event: { type: 'turn.failed', error: { message } } }, { exit: 1 }];
+    const limited = host.order(failing);
+    await runProvider(host.deps, limited);
+    // As a worker reads it that comes back only now.
+    rmSync(join(host.deps.home, 'accounts'), { recursive: true });
+    logIn('second');
+    expect(await runProvider(host.deps, limited)).toMatchObject({ code: 'usage_limit', spawns: 1 });
+    expect(await runProvider(host.deps, host.order(goodRun()))).toMatchObject({ outcome: 'completed' });
+    logIn('first');
+    expect(await runProvider(host.deps, host.order(goodRun()))).toMatchObject({ code: 'usage_limit', spawns: 0 });
   });
 
   it('is tried alone after the reset, the others follow once the model answered (P26)', async () => {
