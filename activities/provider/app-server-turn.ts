@@ -3,14 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { AppServerClient, AppServerRefusal } from './app-server-client';
 import { createOnce } from './durable-file';
-import { markedProcesses } from './marked-processes';
+import { hasVariable, markedProcesses } from './marked-processes';
 import { endProcesses } from './process-ending';
 import { identityOf, isSameProcess, ownIdentity, type ProcessIdentity } from './process-identity';
 import { readClaim, readRequest, type RunPaths } from './run-directory';
 import { threadHolder } from './thread-lock';
 
-/** In the environment of every command that an agent runs in a thread. */
+/** In the environment of every command in a thread, and in that of those which an agent runs, not a person. */
 const THREAD_MARK = 'CODEX_THREAD_ID';
+const AGENT_MARK = 'CODEX_TOOL_CALL_ID';
 const LOOK_MS = 50;
 const INTERRUPT_MS = 10_000;
 
@@ -42,11 +43,13 @@ async function turnOf(client: AppServerClient, { threadId, attemptId }: AttemptT
 }
 
 /**
- * Processes of a turn: those of its thread that began after the attempt, by the ticks of Linux; a thread has one turn at
- * a time.
+ * Processes of a turn: what an agent began in its thread since the attempt, by the ticks of Linux; a thread has one turn
+ * at a time.
  */
 const processesOf = ({ threadId, runner }: AttemptTurn): ProcessIdentity[] =>
-  markedProcesses(THREAD_MARK, threadId).filter(({ startTime }) => Number(startTime) >= Number(runner.startTime));
+  markedProcesses(THREAD_MARK, threadId)
+    .filter(({ startTime }) => Number(startTime) >= Number(runner.startTime))
+    .filter(({ pid }) => hasVariable(pid, AGENT_MARK));
 
 /**
  * Ends the attempt's turn where it still goes on, and the commands that it left, which an interrupt does not end; never

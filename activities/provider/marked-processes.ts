@@ -25,6 +25,12 @@ function environmentHolds(pid: number, mark: string): boolean {
   return environment !== undefined && `\0${environment}`.includes(`\0${mark}\0`);
 }
 
+/** Whether the environment of a process has a variable, on Linux. */
+export function hasVariable(pid: number, name: string): boolean {
+  const environment = tryLook(() => readFileSync(`/proc/${String(pid)}/environ`, 'latin1'));
+  return environment !== undefined && `\0${environment}`.includes(`\0${name}=`);
+}
+
 function isUnreadableAndOurs(pid: number): boolean {
   try {
     readFileSync(`/proc/${String(pid)}/environ`);

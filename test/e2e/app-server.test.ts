@@ -106,6 +106,23 @@ describe('a thread that is open in an app server (CX-26)', () => {
     expect(await dispatch('A-4', ['@say mine'])).toMatchObject({ success: true, threadId: thread.threadId });
   });
 
+  it('leaves a command alone that its person runs there meanwhile, and none of its own', async () => {
+    const thread = await openThread('A-10', ...FULL);
+    const [begun, go] = [machine.home.file('beside.begun'), machine.home.file('beside.go')];
+    const held = `setsid sleep 4243 & touch ${begun}; while [ ! -e ${go} ]; do sleep 0.1; done`;
+    const run = dispatch('A-10', [`@shell ${held}`, '@say done']);
+    await until(() => existsSync(begun));
+    await thread.shell('sleep 4244');
+    // Its login shell, or what that has become.
+    const theirs = await until(() => sleepers(thread).find(({ command }) => command.endsWith('sleep 4244')));
+    writeFileSync(go, '');
+    expect(await run).toMatchObject({ success: true, observation: 'done' });
+    const left = sleepers(thread);
+    expect(left.map(({ pid }) => pid)).toContain(theirs.pid);
+    expect(left.filter(({ environment }) => environment.includes('\0CODEX_TOOL_CALL_ID='))).toEqual([]);
+    killThem(left);
+  });
+
   it('is followed on by another worker, and the turn is the only one (GU-1)', async () => {
     const thread = await openThread('A-5', ...FULL);
     const [begun, go] = [machine.home.file('adopted.begun'), machine.home.file('adopted.go')];

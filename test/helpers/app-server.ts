@@ -22,17 +22,27 @@ export class OpenThread {
     const env = { ...process.env, ...SCRIPTED_KEY, CODEX_HOME: codexHome };
     const codex = findCodex({ PATH: process.env['PATH'] });
     const server = spawn(codex, ['app-server', '--listen', 'unix://'], { env, stdio: 'ignore', cwd: codexHome });
-    const socket = `${codexHome}/app-server-control/app-server-control.sock`;
-    const client = await until(() => AppServerClient.open(socket).catch(() => null));
-    await client.request('thread/resume', { threadId, excludeTurns: true }, z.unknown());
-    await until(() => appServerOf(codexHome, threadId)?.process.pid === server.pid);
-    return new OpenThread(server, client, threadId);
+    try {
+      const socket = `${codexHome}/app-server-control/app-server-control.sock`;
+      const client = await until(() => AppServerClient.open(socket).catch(() => null));
+      await client.request('thread/resume', { threadId, excludeTurns: true }, z.unknown());
+      await until(() => appServerOf(codexHome, threadId)?.process.pid === server.pid);
+      return new OpenThread(server, client, threadId);
+    } catch (error) {
+      await end(server);
+      throw error;
+    }
   }
 
   /** Asks something in the thread, as its person does. */
   async ask(text: string): Promise<void> {
     const { threadId } = this;
     await this.client.request('turn/start', { threadId, input: [{ type: 'text', text }] }, z.unknown());
+  }
+
+  /** Runs a command in the thread, as its person does by `!`. */
+  async shell(command: string): Promise<void> {
+    await this.client.request('thread/shellCommand', { threadId: this.threadId, command }, z.unknown());
   }
 
   /** The thread's last turns, the newest first. */
