@@ -12,6 +12,8 @@ import { Strike, type StrikeOrder, type StrikeResult } from './strike';
 /** Every this-manyth kill is at a moment of chance, and every that-manyth of the real Codex. */
 const RANDOM_EVERY = 4;
 const CODEX_EVERY = 4;
+/** How often a moment is tried that passes too soon. */
+const TRIES = 4;
 
 export interface MatrixOptions {
   readonly kills: number;
@@ -67,9 +69,13 @@ interface Work {
 /** Takes orders until none is left; lanes of one provider share a list. */
 async function work(lane: Lane, orders: StrikeOrder[], { random, options, results }: Work): Promise<void> {
   for (let order = orders.shift(); order !== undefined; order = orders.shift()) {
-    const result = await new Strike(lane, order, random).run();
-    results.push(result);
-    options.note(result);
+    // On a busy machine a moment may have passed before it could be struck: then it is tried again.
+    for (let tries = 1; tries <= TRIES; tries += 1) {
+      const result = await new Strike(lane, order, random).run();
+      results.push(result);
+      options.note(result);
+      if (result.struck.length > 0) break;
+    }
   }
 }
 
