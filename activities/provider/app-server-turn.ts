@@ -64,8 +64,10 @@ export async function endTurn(
   const until = Date.now() + INTERRUPT_MS;
   let turn = await turnOf(client, attempt);
   if (turn === undefined) return;
-  if (turn.status === 'inProgress') note();
-  if (turn.status === 'inProgress') await client.request('turn/interrupt', { threadId, turnId: turn.id }, z.unknown());
+  if (turn.status === 'inProgress') {
+    note();
+    await client.request('turn/interrupt', { threadId, turnId: turn.id }, z.unknown());
+  }
   while (turn?.status === 'inProgress' && Date.now() < until) {
     await sleep(LOOK_MS);
     turn = await turnOf(client, attempt);
@@ -106,7 +108,8 @@ export async function endLeftTurn(paths: RunPaths, attemptId: string): Promise<v
     return;
   }
   try {
-    await endTurnAt(socket, attempt, paths);
+    const note = (): boolean => createOnce(paths.leftTurn, attemptId);
+    await connected(socket, (client) => endTurn(client, attempt, note));
   } catch (error) {
     // A thread that it has not open any more, because somebody deleted it, has no turn.
     if (!(error instanceof AppServerRefusal) || threadHolder(codexHome, threadId) === server.pid) throw error;
@@ -114,10 +117,10 @@ export async function endLeftTurn(paths: RunPaths, attemptId: string): Promise<v
   }
 }
 
-async function endTurnAt(socket: string, attempt: AttemptTurn, paths: RunPaths): Promise<void> {
+async function connected<T>(socket: string, work: (client: AppServerClient) => Promise<T>): Promise<T> {
   const client = await AppServerClient.open(socket);
   try {
-    await endTurn(client, attempt, () => createOnce(paths.leftTurn, attempt.attemptId));
+    return await work(client);
   } finally {
     client.close();
   }
@@ -127,11 +130,6 @@ const threadSchema = z.object({ thread: z.looseObject({ status: z.looseObject({ 
 
 /** Whether a turn runs in a thread, by the app server that has it open. */
 export async function hasActiveTurn(socket: string, threadId: string): Promise<boolean> {
-  const client = await AppServerClient.open(socket);
-  try {
-    const { thread } = await client.request('thread/read', { threadId }, threadSchema);
-    return thread.status.type === 'active';
-  } finally {
-    client.close();
-  }
+  const { thread } = await connected(socket, (client) => client.request('thread/read', { threadId }, threadSchema));
+  return thread.status.type === 'active';
 }

@@ -20,16 +20,13 @@ function tryLook<T>(look: () => T): T | undefined {
   }
 }
 
-function environmentHolds(pid: number, mark: string): boolean {
+function environmentHolds(pid: number, text: string): boolean {
   const environment = tryLook(() => readFileSync(`/proc/${String(pid)}/environ`, 'latin1'));
-  return environment !== undefined && `\0${environment}`.includes(`\0${mark}\0`);
+  return environment !== undefined && `\0${environment}`.includes(`\0${text}`);
 }
 
 /** Whether the environment of a process has a variable, on Linux. */
-export function hasVariable(pid: number, name: string): boolean {
-  const environment = tryLook(() => readFileSync(`/proc/${String(pid)}/environ`, 'latin1'));
-  return environment !== undefined && `\0${environment}`.includes(`\0${name}=`);
-}
+export const hasVariable = (pid: number, name: string): boolean => environmentHolds(pid, `${name}=`);
 
 function isUnreadableAndOurs(pid: number): boolean {
   try {
@@ -64,7 +61,7 @@ function macMarkedPids(mark: string): number[] {
 /** Every live process whose environment holds exactly `NAME=VALUE`, this one excepted. */
 export function markedProcesses(name: string, value: string): ProcessIdentity[] {
   const mark = `${name}=${value}`;
-  const pids = isMac ? macMarkedPids(mark) : allPids().filter((pid) => environmentHolds(pid, mark));
+  const pids = isMac ? macMarkedPids(mark) : allPids().filter((pid) => environmentHolds(pid, `${mark}\0`));
   return pids
     .filter((pid) => pid !== process.pid)
     .map((pid) => tryLook(() => identityOf(pid)))
