@@ -44,12 +44,21 @@ export function brokenRequests({ shots, entries }: Ledger): string[] {
   });
 }
 
-/** A status change makes an entry unless the task was there already. */
-function expected({ kind, content }: Shot, counts: number[]): number[] {
-  const { status } = content;
+/** What answers a review leads to: the same answer given again makes no entry and says where the task is. */
+const REVIEWED: Record<string, TaskStatus> = { approve: 'completed', send_back: 'interrupted' };
+
+/** A status change makes an entry unless the task was there already, an answer to a review unless it was decided so. */
+function expected({ kind, content, replies }: Shot, counts: number[]): number[] {
+  const { status, decision } = content;
+  if (kind === 'decide') {
+    const isThere = replies.some((reply) => 'answer' in reply && statusIn(reply.answer) === REVIEWED[String(decision)]);
+    return isThere ? [0, 1] : counts;
+  }
   if (kind !== 'setStatus') return counts;
   return status === 'pending' ? [0] : status === 'in_progress' ? [0, 1] : [1];
 }
+
+const statusIn = (answer: unknown): unknown => (answer as { status?: unknown }).status;
 
 /** TR9: every entry has a number of its own, without a gap. */
 export const brokenNumbers = ({ entries }: Ledger): string[] =>
