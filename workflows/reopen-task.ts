@@ -13,6 +13,5 @@ export async function reopenTask(input: PhaseInput): Promise<never> {
   const record = openRecord('reopenTask', input);
   record.conclude((carried) => reopen(carried, { at: now() }));
   registerHandlers(record);
-  const next = record.carried.intent === null ? 'task' : 'dispatchTask';
-  return CancellationScope.nonCancellable(() => goOn(record, next));
+  return CancellationScope.nonCancellable(() => goOn(record));
 }

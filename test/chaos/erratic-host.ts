@@ -24,10 +24,14 @@ function heldFor(ms: number) {
 
 const chanceOf = (attemptId: string): number => parseInt(attemptId.slice(-4), 16) % 16;
 
+/** Looks at a lost executor that come to nothing, as on a host that is away for a while. */
+const BLIND_LOOKS = 3;
+
 /** A host whose runs end in every way; it notes each order, as often as it comes. */
 export function erraticHost(orders: RunOrder[]): FakeHost {
   const host = new FakeHost();
   const reports = new Map<string, RunReport>();
+  const looks = new Map<string, number>();
   host.run = async (order) => {
     orders.push(order);
     const end = ENDS[chanceOf(order.attemptId)];
@@ -36,7 +40,9 @@ export function erraticHost(orders: RunOrder[]): FakeHost {
     return report;
   };
   host.probe = ({ attemptId }) => {
-    const liveness = chanceOf(attemptId) === 2 ? 'unknown' : 'dead';
+    const look = (looks.get(attemptId) ?? 0) + 1;
+    looks.set(attemptId, look);
+    const liveness = chanceOf(attemptId) === 2 && look <= BLIND_LOOKS ? 'unknown' : 'dead';
     return Promise.resolve({ liveness, evidence: ['looked at'] });
   };
   host.criteria = ({ task, commands }) =>

@@ -1,5 +1,6 @@
 import { redispatchTask, showTask } from '../../client/index';
-import { reopenUpdate } from '../../contract/run';
+import { ORCHESTRATOR_QUEUE, taskWorkflowId, WORKFLOW } from '../../contract/names';
+import { carriedQuery, reopenSchema, reopenUpdate } from '../../contract/run';
 import { setStatusUpdate } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { codeOf, idOf, Stage } from '../helpers/stage';
@@ -73,6 +74,32 @@ describe('reopenTask', () => {
     const second = await stage.settled(task, outcome.attemptId);
     expect(second.mode).toBe('reopen');
     expect(second.threadId).not.toBe(attempt.threadId);
+  });
+
+  it('reopens again when the completion and the next reopening come in with the first one (RO1, RO9)', async () => {
+    const { task } = await completed();
+    const carried = await task.query(carriedQuery);
+    const reopen = reopenSchema.parse({ actor: 'ada' });
+    await stage.stopWorkers();
+    const phase = await stage.client.workflow.start(WORKFLOW.reopenTask, {
+      workflowId: taskWorkflowId({ tenantId: 'default', taskId: 'T-again' }),
+      taskQueue: ORCHESTRATOR_QUEUE,
+      args: [{ carried: { ...carried, intent: { kind: 'reopen', reopen, then: null } } }],
+    });
+    const asked = Promise.all([
+      phase.executeUpdate(setStatusUpdate, { args: [{ status: 'completed', result: 'once more' }] }),
+      phase.executeUpdate(reopenUpdate, { args: [{ actor: 'bob' }] }),
+    ]);
+    await stage.startWorkers();
+    await asked;
+    const chain = stage.client.workflow.getHandle(phase.workflowId);
+    await until(async () => (await chain.describe()).type === 'task');
+    await until(async () => (await stage.record(chain)).status === 'in_progress');
+    const { activities } = await stage.record(chain);
+    expect(activities.flatMap(({ detail }) => (detail.type === 'reopen' ? [detail.earlier] : []))).toMatchObject([
+      { result: 'done' },
+      { result: 'once more' },
+    ]);
   });
 
   it('keeps every earlier outcome readable (RO7, RO9)', async () => {

@@ -35,7 +35,7 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
     // A chain that was ended while its result was being recorded begins again there.
     if (!isSettling(currentAttempt(record.carried))) {
       const report = await deliver(record);
-      if (report === null) return goOn(record, 'dispatchTask');
+      if (report === null) return goOn(record);
       record.conclude((carried) => settle(carried, report, now()));
       await saveLostEvidence(record);
     }
@@ -47,9 +47,7 @@ export async function dispatchTask(input: PhaseInput): Promise<never> {
       if (planned) return planNext(settled, { attemptId: followingAttempt(settled), at: now() });
       return stopSettled(settled, now());
     });
-    // A reopening that came in meanwhile is the resting task's to make.
-    if (record.carried.intent?.kind === 'run') return goOn(record, 'dispatchTask');
-    await tellProject(record);
-    return goOn(record, 'task');
+    if (record.carried.intent?.kind !== 'run') await tellProject(record);
+    return goOn(record);
   });
 }

@@ -2,7 +2,7 @@ import { allHandlersFinished, condition, makeContinueAsNewFunc, proxyActivities 
 import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE, type PhaseType } from '../../contract/names';
 import type { PhaseInput } from '../../contract/new-task';
-import { RULES } from '../../contract/run';
+import { RULES, type Carried } from '../../contract/run';
 import { CARRIED_BYTES, utf8Length } from '../../contract/text';
 import type { TaskRecord } from './record';
 import { attributesOf } from './view';
@@ -14,8 +14,15 @@ const { archiveEntries } = proxyActivities<ReceiptActivities>({
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
 });
 
-/** Ends a phase: what grew goes to the store, handlers finish, and the next phase goes on with the record. */
-export async function goOn(record: TaskRecord, next: PhaseType): Promise<never> {
+/** The phase that what is intended of a task asks for; without an intent it rests. */
+const phaseFor = ({ intent }: Carried): PhaseType =>
+  intent === null ? 'task' : intent.kind === 'reopen' ? 'reopenTask' : 'dispatchTask';
+
+/**
+ * Ends a phase: what grew goes to the store, handlers finish, and the next phase goes on with the record. Which one that
+ * is, is read last: a request that is accepted meanwhile may have changed what is intended.
+ */
+export async function goOn(record: TaskRecord): Promise<never> {
   const overflow = record.overflow();
   if (overflow !== null) {
     const { tenantId, id } = record.carried.task;
@@ -24,7 +31,7 @@ export async function goOn(record: TaskRecord, next: PhaseType): Promise<never> 
   }
   await condition(allHandlersFinished);
   const continueAs = makeContinueAsNewFunc<(input: PhaseInput) => Promise<unknown>>({
-    workflowType: next,
+    workflowType: phaseFor(record.carried),
     typedSearchAttributes: attributesOf(record.carried),
   });
   const input = { carried: { ...record.carried, version: RULES } } satisfies PhaseInput;

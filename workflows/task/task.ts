@@ -17,16 +17,10 @@ export async function task(input: PhaseInput): Promise<never> {
   return CancellationScope.nonCancellable(async () => {
     for (;;) {
       await condition(() => isLeaving(record) || nextErrand(record) !== undefined);
-      if (isLeaving(record)) return leave(record);
+      if (isLeaving(record)) return goOn(record);
       await nextErrand(record)?.();
     }
   });
 }
 
 const isLeaving = (record: TaskRecord): boolean => record.carried.intent !== null || record.isFull();
-
-function leave(record: TaskRecord): Promise<never> {
-  const { intent } = record.carried;
-  if (intent === null) return goOn(record, 'task');
-  return goOn(record, intent.kind === 'reopen' ? 'reopenTask' : 'dispatchTask');
-}
