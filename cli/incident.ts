@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Incidents, ShownIncident } from '../client/index';
 import { ASKING } from '../contract/attention';
-import type { Incident, Snapshot } from '../contract/incident';
+import type { Incident, Snapshot, Stage } from '../contract/incident';
 import { shellWord } from '../contract/shell';
 import { block, oneLine } from './escape';
 import type { Style } from './output';
@@ -19,8 +19,10 @@ export function incidentCommand(): Command {
     .action(async (taskId: string, options: CommonOptions) => {
       await perform<Incidents>(options, {
         work: async (session) => (await import('../client/index.js')).listIncidents(session, taskId),
-        lines: ({ incidents }, style) =>
-          incidents.length === 0 ? ['no incidents'] : incidents.map((each) => line(each, style)),
+        lines: ({ incidents, dropped }, style) => [
+          ...(dropped === undefined ? [] : [`${String(dropped)} earlier ones are only in the task's history`]),
+          ...(incidents.length === 0 ? ['no incidents'] : incidents.map((each) => line(each, style))),
+        ],
       });
     });
   command
@@ -45,20 +47,20 @@ function line({ id, code, at, decidedAt, decision }: Incident, style: Style): st
 
 /** An incident for people: what happened and when, the evidence, then what was saved of the attempt. */
 export function incidentLines(incident: Incident, style: Style): string[] {
-  const { id, code, subject, at, decidedAt, decision, decidedBy, evidence, snapshot } = incident;
+  const { id, code, subject, at, decidedAt, decision, decidedBy, stages, evidence, snapshot } = incident;
+  const decided = decidedAt === null ? 'not yet' : `${decision ?? '?'} by ${decidedBy ?? '?'}`;
   return [
-    ...fields({
-      incident: id,
-      code,
-      attempt: subject,
-      interrupted: at,
-      evidence: snapshot ? `saved ${snapshot.at}` : undefined,
-      decided: decidedAt === null ? 'not yet' : `${decidedAt} ${decision ?? ''} ${decidedBy ?? ''}`,
-    }),
+    ...fields({ incident: id, code, attempt: subject, at, decided }),
+    ...stages.map((stage) => stageLine(stage, subject)),
     ...evidence.map((each) => `- ${oneLine(each)}`),
     ...(snapshot ? snapshotLines(snapshot, style) : []),
   ];
 }
+
+const stageLine = ({ stage, at, attemptId }: Stage, subject: string): string =>
+  oneLine(`${stage.padEnd(STAGE_WIDTH)}  ${at}${attemptId === subject ? '' : `  attempt ${attemptId}`}`);
+
+const STAGE_WIDTH = 'evidence_saved'.length;
 
 /** The commands that answer an open incident; what no decision answers closes by itself. */
 export function nextLines(taskId: string, { id, code, decidedAt }: Incident): string[] {

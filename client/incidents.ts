@@ -1,6 +1,7 @@
 import { ASKING } from '../contract/attention';
 import type { Outcome } from '../contract/failures';
 import { incidentsQuery, type Incident } from '../contract/incident';
+import { carriedQuery } from '../contract/run';
 import { outcomeOf, refuse } from './outcome';
 import { askWorker } from './record';
 import { taskHandle, type Session } from './session';
@@ -9,6 +10,8 @@ export interface Incidents {
   readonly taskId: string;
   /** Oldest first. */
   readonly incidents: Incident[];
+  /** Older ones that the record keeps no more; absent when there are none. */
+  readonly dropped?: number;
 }
 
 export interface ShownIncident {
@@ -18,7 +21,11 @@ export interface ShownIncident {
 
 /** Lists what happened to a task's attempts that a person may have to judge. */
 export async function listIncidents(session: Session, taskId: string): Promise<Outcome<Incidents>> {
-  return outcomeOf(async () => ({ taskId, incidents: await query(session, taskId) }), taskId);
+  return outcomeOf(async () => {
+    const handle = await taskHandle(session, taskId);
+    const { incidents, droppedIncidents } = await askWorker(session, () => handle.query(carriedQuery));
+    return { taskId, incidents, ...(droppedIncidents > 0 && { dropped: droppedIncidents }) };
+  }, taskId);
 }
 
 /** Shows one incident with what was saved of the lost attempt: the named one, else one that a decision answers. */

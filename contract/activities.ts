@@ -7,7 +7,7 @@ import type { ManagedStart, Project, QueuedTask, RunningTask } from './project';
 import type { Relations } from './relation';
 import type { Receipt, ReceiptOrder } from './receipt';
 import type { AcknowledgeReceipts, Delivery, ListReceipts, ReceiptList, ResendReceipts, Resent } from './receipt-store';
-import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
+import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Tools, Usage } from './run';
 import type { ActivityEntry } from './task';
 
 /** What a host is asked to run: everything about one attempt, and nothing secret. */
@@ -54,6 +54,10 @@ export interface RunReport {
   /** Milliseconds that the provider ran, without those that the machine slept; absent when its host cannot say. */
   readonly ranMs?: number | undefined;
   readonly warnings: string[];
+  /** Tools that a run used which was asked for a report. */
+  readonly tools?: Tools | undefined;
+  /** Whether its host has proven the executor gone, where that died without a result. */
+  readonly isProbed?: boolean | undefined;
   /** When the account's usage limit ends, where that ended the run (`usage_limit`) and was told. */
   readonly resetsAt?: string | null | undefined;
   /** A digest of what the workspace held at the end: commit, changes, new files; null when it could not be made. */

@@ -26,6 +26,18 @@ export const snapshotSchema = z.object({
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
+/**
+ * What an incident goes through: the executor was lost, was proven gone, what is left of its attempt was saved, somebody
+ * decided, an attempt went on from there, and it is over.
+ */
+export const stageSchema = z.strictObject({
+  stage: z.enum(['interrupted', 'probed', 'evidence_saved', 'decided', 'resumed', 'closed']),
+  at: instant,
+  /** The attempt that the stage is of: the one that went on, from `resumed` on. */
+  attemptId: z.string(),
+});
+export type Stage = z.infer<typeof stageSchema>;
+
 /** Something that happened to an attempt and that a person may have to judge; append-only. */
 export const incidentSchema = z.strictObject({
   id: z.string(),
@@ -38,6 +50,8 @@ export const incidentSchema = z.strictObject({
   /** How it was decided, and by whom. */
   decision: z.string().optional(),
   decidedBy: z.string().optional(),
+  /** Oldest first, each at most once; none is ever removed. */
+  stages: z.array(stageSchema).default([]),
   /** What was saved of the lost attempt; null when its host could not say. */
   snapshot: snapshotSchema.nullable().optional(),
 });

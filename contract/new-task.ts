@@ -25,6 +25,7 @@ export function newCarried(input: NewTask, version: Carried['version'] = RULES):
     task: newTaskRecord(input),
     attempts: [],
     incidents: [],
+    droppedIncidents: 0,
     requests: [],
     intent: null,
     stop: null,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RunReport } from './activities';
 import { reportKind } from './checkpoint';
 import { failureCode } from './failures';
-import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, usageSchema } from './run';
+import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, toolsSchema, usageSchema } from './run';
 import { id, instant } from './text';
 
 /** Schema of the order that a host gets for one attempt (`RunOrder`). */
@@ -43,6 +43,8 @@ export function readReport(given: unknown, at: string): RunReport | null {
     strays: z.int().catch(0),
     ranMs: z.int().min(0).optional().catch(undefined),
     warnings: z.array(z.string()).catch([]),
+    tools: toolsSchema.optional().catch(undefined),
+    isProbed: z.boolean().optional().catch(undefined),
     resetsAt: moment.nullable().optional().catch(null),
     workspace: z.string().nullable().optional().catch(null),
     workspaceBefore: z.string().nullable().optional().catch(null),

@@ -84,8 +84,19 @@ export const criterionResultSchema = z.object({
   exitCode: z.int().nullable(),
   /** Last bytes of what the command printed, cleaned of control characters. */
   output: z.string(),
+  /** Digest of all that it printed, `sha256:` and hex; absent where it could not run. */
+  digest: z.string().optional(),
 });
 export type CriterionResult = z.infer<typeof criterionResultSchema>;
+
+/** Tools that a run used, as its provider told: facts beside what its agent claims (CK-6). */
+export const toolsSchema = z.strictObject({
+  ran: z.int(),
+  failed: z.int(),
+  /** The last ones, oldest first: a command and its exit code, or the kind of another tool. */
+  last: z.array(z.strictObject({ tool: z.string(), exitCode: z.int().nullable(), isFailed: z.boolean() })).max(20),
+});
+export type Tools = z.infer<typeof toolsSchema>;
 
 /** One try to make a provider advance a task: at most one process, ever. */
 export const attemptSchema = z.strictObject({
@@ -139,6 +150,8 @@ export const attemptSchema = z.strictObject({
   onUsageLimit: z.enum(['wait', 'fail']).optional(),
   /** What became of its checkpoint: `continue`, `blocked` or `done`, or why it was not accepted. */
   checkpoint: z.string().optional(),
+  /** Tools that a supervised attempt used. */
+  tools: toolsSchema.optional(),
   /** When the account's usage limit ends, where that ended the attempt and was told. */
   resetsAt: instant.nullable().optional(),
 });
@@ -199,6 +212,8 @@ export const carriedSchema = z.strictObject({
   task: taskSchema,
   attempts: z.array(attemptSchema),
   incidents: z.array(incidentSchema),
+  /** Older incidents that the record keeps no more; they are in the history of their phases. */
+  droppedIncidents: z.int().default(0),
   requests: z.array(requestEntrySchema),
   /** What the next phase is for; null at rest. */
   intent: z

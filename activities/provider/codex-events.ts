@@ -11,6 +11,8 @@ const itemSchema = z.object({
   message: text,
   status: text,
   aggregated_output: text,
+  command: text,
+  exit_code: z.int().nullable().optional().catch(undefined),
 });
 export type CodexItem = z.infer<typeof itemSchema>;
 

@@ -1,4 +1,4 @@
-import type { Usage } from '../../contract/run';
+import type { Tools, Usage } from '../../contract/run';
 import { parseEvent, type CodexEvent, type CodexItem } from './codex-events';
 
 const MAX_THREADS = 20;
@@ -6,6 +6,7 @@ const MAX_THREADS = 20;
 const THREAD_ID = /^[!-~]{1,200}$/;
 const MAX_OPEN_TOOLS = 10_000;
 const MAX_ITEM_ID = 200;
+const MAX_TOOLS = 20;
 const MAX_NOTICES = 10;
 const MAX_NOTICE_LENGTH = 2_000;
 const SILENT_ITEMS = new Set(['agent_message', 'reasoning', 'error']);
@@ -33,6 +34,8 @@ export interface RunEvents {
   turnId: string | null;
   /** Whether the model has answered anything. */
   hasAnswer: boolean;
+  /** Tools that have ended. */
+  tools: Tools;
   /** Commands that have ended. */
   commands: number;
   /** Commands that failed because the sandbox could not start. */
@@ -54,6 +57,7 @@ export const noEvents = (): RunEvents => ({
   hasTurn: false,
   turnId: null,
   hasAnswer: false,
+  tools: { ran: 0, failed: 0, last: [] },
   commands: 0,
   notices: [],
   sandboxFailures: 0,
@@ -79,8 +83,16 @@ function beginItem({ openTools }: RunEvents, { id, type }: CodexItem): void {
   if (!SILENT_ITEMS.has(type) && isBounded) openTools.add(id);
 }
 
+function noteTool({ tools }: RunEvents, { type, command, exit_code: exitCode = null, status }: CodexItem): void {
+  const isFailed = status === 'failed' || status === 'declined';
+  tools.ran += 1;
+  if (isFailed) tools.failed += 1;
+  tools.last = [...tools.last, { tool: excerpt(command ?? type), exitCode, isFailed }].slice(-MAX_TOOLS);
+}
+
 function completeItem(state: RunEvents, item: CodexItem): void {
   state.openTools.delete(item.id);
+  if (!SILENT_ITEMS.has(item.type)) noteTool(state, item);
   if (item.type === 'agent_message' && item.text !== undefined) state.lastMessage = item.text;
   if (item.type === 'error' && item.message !== undefined) addNotice(state, item.message);
   if (item.type !== 'command_execution') return;

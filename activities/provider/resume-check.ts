@@ -21,14 +21,23 @@ const WIDTH: Readonly<Record<string, number>> = { 'read-only': 0, 'workspace-wri
 const asks = ({ approval, sandbox }: ThreadContext): boolean =>
   approval === 'untrusted' || (approval !== 'never' && sandbox === 'danger-full-access');
 
+/** What a resume differs in from what its thread last recorded. */
+export interface Compared {
+  /** What is worth a warning. */
+  readonly notes: string[];
+  /** The directory that the thread worked in, where that is another one; the agent is told both (TD-12). */
+  readonly movedFrom: string | null;
+}
+
+const ALIKE: Compared = { notes: [], movedFrom: null };
+
 /**
- * Compares a resume with what its thread last recorded; the run itself is given place, sandbox and model anew. Gives
- * what is worth a note.
+ * Compares a resume with what its thread last recorded; the run itself is given place, sandbox and model anew.
  * @throws ResumeRefusedError when the thread's home is gone, or its policy would become wider.
  */
-export async function checkResume(order: RunOrder, env: NodeJS.ProcessEnv, workspace: string): Promise<string[]> {
+export async function checkResume(order: RunOrder, env: NodeJS.ProcessEnv, workspace: string): Promise<Compared> {
   const { threadId, codexHome, policy } = order;
-  if (order.mode !== 'resume' || threadId === null) return [];
+  if (order.mode !== 'resume' || threadId === null) return ALIKE;
   const home = codexHomeOf(env, codexHome);
   const own = codexHomeOf(env, null);
   // What the host's own home lacks, Codex says itself.
@@ -40,13 +49,16 @@ export async function checkResume(order: RunOrder, env: NodeJS.ProcessEnv, works
   }
   const rollout = await findRollout(home, threadId);
   // Codex itself says what a thread lacks that has no rollout, or an archived or damaged one.
-  if (rollout === null || rollout.isArchived) return [];
+  if (rollout === null || rollout.isArchived) return ALIKE;
   const context = await lastContext(rollout.path);
-  if (context.kind === 'absent') return [];
-  if (context.kind === 'unreadable') return [`the thread's earlier policy could not be read: ${context.why}`];
+  if (context.kind === 'absent') return ALIKE;
+  if (context.kind === 'unreadable') {
+    return { ...ALIKE, notes: [`the thread's earlier policy could not be read: ${context.why}`] };
+  }
   refuseWider(context.value, policy.sandbox);
   const { cwd } = context.value;
-  return cwd === workspace ? [] : [`the thread last worked in ${cwd}, and goes on in ${workspace}`];
+  if (cwd === workspace) return ALIKE;
+  return { notes: [`the thread last worked in ${cwd}, and goes on in ${workspace}`], movedFrom: cwd };
 }
 
 function refuseWider(context: ThreadContext, sandbox: string): void {

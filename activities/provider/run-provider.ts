@@ -34,8 +34,7 @@ async function followToReport({ deps, order, paths, context, account }: Followed
       account.answered(order.attemptId);
     };
     const end = await new RunFollower({ order, paths, output, context, escalation, onAnswer }).follow();
-    // With exit code 0 it left no turn and no command behind.
-    if (end.exit?.code !== 0) await endLeftTurn(paths, order.attemptId);
+    await endLeftTurn(paths, order.attemptId);
     const report = await reportRun(order, output, {
       ...end,
       warnings: [...(request?.notes ?? []), ...end.warnings],

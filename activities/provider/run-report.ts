@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { RunOrder, RunReport } from '../../contract/activities';
-import { OBSERVATION_BYTES, type Observation } from '../../contract/run';
-import { cutUtf8 } from '../../contract/text';
+import { OBSERVATION_BYTES, type Observation, type Tools } from '../../contract/run';
+import { bounded, cutUtf8 } from '../../contract/text';
 import { replaceFile } from './durable-file';
 import { fileTail } from './file-tail';
 import type { OutputFollower } from './output-follower';
@@ -78,6 +78,14 @@ async function isInterrupted({ events }: OutputFollower, facts: RunFacts): Promi
   return turnId !== null && isTurnInterrupted(rollout.path, turnId);
 }
 
+const toolsOf = ({ events }: OutputFollower, { secrets }: RunFacts): Tools => ({
+  ...events.tools,
+  last: events.tools.last.map((each) => ({ ...each, tool: bounded(plainText(each.tool, secrets), TOOL_CHARACTERS) })),
+});
+
+/** Characters that are told of one tool. */
+const TOOL_CHARACTERS = 200;
+
 /** Makes the report of a run that is over, from its files. */
 export async function reportRun(order: RunOrder, output: OutputFollower, facts: RunFacts): Promise<RunReport> {
   const { exit, paths } = facts;
@@ -102,6 +110,8 @@ export async function reportRun(order: RunOrder, output: OutputFollower, facts: 
   const endedAt = exit?.endedAt ?? new Date().toISOString();
   return {
     ...verdict,
+    ...(order.report !== undefined && { tools: toolsOf(output, facts) }),
+    ...(verdict.outcome === 'interrupted_owner' && { isProbed: true }),
     ...(verdict.code === 'usage_limit' && { resetsAt: resetOf(verdict.error ?? '', Date.parse(endedAt)) }),
     error: verdict.error === null ? null : plainText(verdict.error, facts.secrets),
     threadId: stored?.threadId ?? order.threadId,

@@ -15,7 +15,7 @@ import { errorCode, errorMessage } from './thrown';
 import { ESCALATION, type ProviderDeps } from './provider-deps';
 import { codexHomeOf, providerEnvironment } from './provider-environment';
 import { REPORT_SCHEMAS } from './report-schema';
-import { checkResume } from './resume-check';
+import { checkResume, type Compared } from './resume-check';
 import { refusedReport } from './run-report';
 import { launchRunner } from './runner-process';
 import { pendingStop, type AppServerOrder, type RunPaths, type RunRequest } from './run-directory';
@@ -39,6 +39,12 @@ function appServerFor({ mode, threadId, policy, report }: RunOrder, codexHome: s
 const noteOf = ({ process: { pid } }: AppServerOrder): string =>
   `the turn was taken in the app server ${String(pid)}, which has the thread open`;
 
+/** What an agent is told whose conversation knows another directory. */
+const placeOf = ({ movedFrom }: Compared, cwd: string): string =>
+  movedFrom === null
+    ? ''
+    : `\nThis conversation last worked in ${JSON.stringify(movedFrom)}; this run works in ${JSON.stringify(cwd)}.\n`;
+
 interface Start {
   readonly paths: RunPaths;
   readonly account: AccountLimit;
@@ -51,7 +57,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, { paths, account }: 
   const cwd = await workingDirectory(deps.workspaces, order);
   const compared = await checkResume(order, deps.env, cwd);
   const appServer = appServerFor(order, codexHomeOf(deps.env, order.codexHome));
-  const notes = appServer === null ? compared : [...compared, noteOf(appServer)];
+  const notes = [...compared.notes, ...(appServer === null ? [] : [noteOf(appServer)])];
   const request: RunRequest = {
     attemptId,
     ...(appServer === null
@@ -72,7 +78,7 @@ async function prepare(deps: ProviderDeps, order: RunOrder, { paths, account }: 
   if (order.report !== undefined) {
     replaceFile(paths.reportSchema, JSON.stringify(REPORT_SCHEMAS[order.report]), { isDurable: false });
   }
-  replaceFile(paths.prompt, order.message, { isDurable: false });
+  replaceFile(paths.prompt, `${order.message}${placeOf(compared, cwd)}`, { isDurable: false });
   replaceFile(paths.request, JSON.stringify(request), { isDurable: false });
 }
 

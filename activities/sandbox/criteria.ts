@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash, type Hash } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ATTEMPT_MARK } from '../../contract/marks';
@@ -52,14 +53,15 @@ export async function checkCriterion(
   // The command has none of our variables, but it may print a file that holds the same.
   const secrets = secretValues(process.env, codexHomeOf(process.env, null));
   const shown = redact(`${output.text}${note}`, secrets).replaceAll(CONTROL, ' ').slice(-SHOWN);
-  return { command, met: exitCode === 0, exitCode, output: shown };
+  return { command, met: exitCode === 0, exitCode, output: shown, digest: `sha256:${output.hash.digest('hex')}` };
 }
 
-function collect({ stdout, stderr }: ChildProcess): { text: string } {
-  const output = { text: '' };
+function collect({ stdout, stderr }: ChildProcess): { text: string; readonly hash: Hash } {
+  const output = { text: '', hash: createHash('sha256') };
   for (const stream of [stdout, stderr]) {
     stream?.setEncoding('utf8').on('data', (chunk: string) => {
       output.text = (output.text + chunk).slice(-KEPT);
+      output.hash.update(chunk);
     });
   }
   return output;

@@ -147,6 +147,7 @@ describe('what answers an incident', () => {
   const incident: Incident = {
     ...{ id: 'incident:interrupted_owner:x', code: 'interrupted_owner', subject: 'x', evidence: [], decidedAt: null },
     at: '2027-01-01T00:00:00.000Z',
+    stages: [],
   };
 
   it('is named while it is open, with both ids', () => {

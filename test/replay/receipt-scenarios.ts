@@ -36,6 +36,7 @@ export async function owing(stage: Stage): Promise<WorkflowHandle> {
     at: '2026-01-01T00:00:00.000Z',
     evidence: ['no such table'],
     decidedAt: null,
+    stages: [],
   };
   await stage.client.workflow.start(WORKFLOW.task, {
     workflowId: task.workflowId,

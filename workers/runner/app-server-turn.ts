@@ -108,7 +108,10 @@ async function takeTurn(directory: string, stop: AbortSignal): Promise<TurnEnd> 
     const lost = client.closed.then(() => null);
     const ended = await Promise.race([end, lost]);
     if (ended === null) throw new Error('the app server went away in the middle of the turn');
-    await endTurn(client, { ...attempt, threadId: attempt.order.threadId });
+    // What it cannot end any more its host ends; a turn that has ended stays what it was.
+    await endTurn(client, { ...attempt, threadId: attempt.order.threadId }).catch((error: unknown) => {
+      if (ended === 'interrupted') throw error;
+    });
     return ended;
   } finally {
     client.close();

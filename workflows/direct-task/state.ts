@@ -4,6 +4,7 @@ import type { FailureCode } from '../../contract/failures';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
 import { canStop, DIRECT_REGISTRY } from '../../contract/stoppable';
+import { closeIncidents, probeIncident } from '../task-record/incidents';
 
 /** What the snapshot keeps: characters of an error, warnings or pieces of evidence, characters of each. */
 const ERROR_CHARACTERS = 4_000;
@@ -48,7 +49,7 @@ const DEADLINE: Ending = { status: 'failed', code: 'deadline_reached', error: 'd
 const STOPPED: Ending = { status: 'stopped', code: null, error: null };
 
 function end(task: DirectTask, ending: Ending, at: string): DirectTask {
-  const incidents = task.incidents.map((incident) => ({ ...incident, decidedAt: incident.decidedAt ?? at }));
+  const incidents = closeIncidents(task.incidents, { at, actor: 'perdure', decision: 'ended' });
   return { ...task, ...ending, incidents, endedAt: at, updatedAt: at };
 }
 
@@ -94,22 +95,25 @@ export function settle(task: DirectTask, report: RunReport, at: string): DirectT
   return end({ ...known, invocationCount }, endingOf(task, report), report.endedAt);
 }
 
-function losing(task: DirectTask, { error, warnings }: RunReport, at: string): DirectTask {
+function losing(task: DirectTask, { error, warnings, isProbed }: RunReport, at: string): DirectTask {
+  const attemptId = task.handle?.attemptId ?? task.id;
   const words = bounded(error ?? 'the executor died without a result', ERROR_CHARACTERS);
   const incident = {
     id: `i-${String(task.incidents.length + 1)}`,
     code: 'interrupted_owner' as const,
-    subject: task.handle?.attemptId ?? task.id,
+    subject: attemptId,
     at,
     evidence: keep([words, ...warnings.filter((warning) => warning !== error)]),
     decidedAt: null,
+    stages: [{ stage: 'interrupted' as const, at, attemptId }],
   };
+  const incidents = [...task.incidents, incident];
   return {
     ...task,
     status: 'recovery_required',
     code: 'interrupted_owner',
     error: words,
-    incidents: [...task.incidents, incident],
+    incidents: isProbed === true ? probeIncident(incidents, attemptId, at) : incidents,
     updatedAt: at,
   };
 }
@@ -134,7 +138,8 @@ export function decide(task: DirectTask, decision: Decision, at: string): Direct
     decision.decision === 'accept'
       ? { status: 'completed', code: null, error: null }
       : { status: 'failed', code: 'interrupted_owner', error: task.error };
-  return { ...end(task, ending, at), decision };
+  const incidents = closeIncidents(task.incidents, { at, actor: decision.actor, decision: decision.decision });
+  return { ...end({ ...task, incidents }, ending, at), decision };
 }
 
 /** Notes the receipt of the stored result. */

@@ -2,7 +2,8 @@ import { oweReceipt, receiptOrderOf } from '../task-record/owed-receipts';
 import { now, type TaskRecord } from '../task-record/record';
 import { currentAttempt } from '../task-record/attempt';
 import { queueReceipt, receiptTrouble } from '../task-record/receipt-queue';
-import { addIncident, addReceipt } from '../task-record/settling';
+import { addIncident } from '../task-record/incidents';
+import { addReceipt } from '../task-record/settling';
 
 /**
  * Queues the receipt of the stored result. Storage that fails for 15 minutes is an incident: the result stays, and the

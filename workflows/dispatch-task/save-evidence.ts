@@ -5,6 +5,7 @@ import { hostQueue } from '../../contract/names';
 import type { Attempt, Carried } from '../../contract/run';
 import { currentAttempt } from '../task-record/attempt';
 import { openIncident } from '../task-record/decisions';
+import { saveSnapshot } from '../task-record/incidents';
 import type { TaskRecord } from '../task-record/record';
 
 /** Keeps what is left of an attempt whose executor was lost with its incident, as far as its host answers in time. */
@@ -13,11 +14,10 @@ export async function saveLostEvidence(record: TaskRecord): Promise<void> {
   const isLost = record.carried.version > 2 && attempt?.outcome === 'interrupted_owner';
   if (!isLost) return;
   const snapshot = await readSnapshot(record.carried, attempt);
-  record.conclude((carried) => {
-    const open = openIncident(carried);
-    const incidents = carried.incidents.map((each) => (each === open ? { ...each, snapshot } : each));
-    return { ...carried, incidents };
-  });
+  record.conclude((carried) => ({
+    ...carried,
+    incidents: saveSnapshot(carried.incidents, openIncident(carried), snapshot),
+  }));
 }
 
 async function readSnapshot({ task }: Carried, { attemptId, hostId }: Attempt): Promise<Snapshot | null> {

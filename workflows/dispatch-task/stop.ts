@@ -3,7 +3,7 @@ import type { ProviderActivities } from '../../contract/activities';
 import { hostQueue } from '../../contract/names';
 import type { Attempt } from '../../contract/run';
 import { now, type TaskRecord } from '../task-record/record';
-import { addIncident } from '../task-record/settling';
+import { addIncident } from '../task-record/incidents';
 import { requestStop } from '../task-record/stopping';
 import { isRefusal } from '../task-record/transitions';
 import { stopIncident } from '../task-record/decisions';

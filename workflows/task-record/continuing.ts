@@ -6,7 +6,8 @@ import { bounded } from '../../contract/text';
 import { currentAttempt } from './attempt';
 import { budgetReason, spentOf } from './delivery';
 import { dispatchAgain, newAttempt } from './dispatching';
-import { addIncident, completeRun, ENGINE, failRun, interruptStopped, keptStop, waitsForLimit } from './settling';
+import { addIncident } from './incidents';
+import { completeRun, ENGINE, failRun, interruptStopped, keptStop, waitsForLimit } from './settling';
 import { append, transit } from './transitions';
 import { asEarlier } from './window';
 

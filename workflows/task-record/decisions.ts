@@ -4,7 +4,7 @@ import { failure, type Failure } from '../../contract/failures';
 import { type DecideAnswer, type decideSchema } from '../../contract/decision';
 import { RUN_ACTOR, type Carried } from '../../contract/run';
 import { boundedSummary } from './commands';
-import { closeIncident } from './attempt';
+import { closeIncident } from './incidents';
 import { budgetReason, raise, spentOf } from './delivery';
 import { append, isTerminal, transit, type Step, type Transition } from './transitions';
 

@@ -13,7 +13,7 @@ import type {
 } from '../../contract/run';
 import { refuseDependencies, type Relations } from '../../contract/relation';
 import type { Task } from '../../contract/task';
-import { closeIncidents } from './attempt';
+import { closeIncidents, resumeIncidents } from './incidents';
 import { enrol, refuseDelivery } from './delivery';
 import { asEarlier } from './window';
 import { bounded, threadId } from '../../contract/text';
@@ -187,7 +187,9 @@ export function beginAttempt(carried: Carried, mode: RunMode, claim: Claim & { k
   const delivery = enrol(carried, dispatch);
   const attempts = [...carried.attempts.map(asEarlier), newAttempt({ ...carried, task, delivery }, mode, claim)];
   // A decision to run again settles what was open about earlier attempts (RC-15).
-  const incidents = closeIncidents(carried.incidents, { at: claim.at, actor: dispatch.actor, decision: 'dispatch' });
+  const { at } = claim;
+  const decided = closeIncidents(carried.incidents, { at, actor: dispatch.actor, decision: 'dispatch' });
+  const incidents = resumeIncidents(decided, { attemptId, at });
   return {
     ...carried,
     task,

@@ -1,5 +1,6 @@
 import { resultRefOf, type Receipt, type ReceiptOrder } from '../../contract/receipt';
 import type { Attempt, Carried } from '../../contract/run';
+import { closeIncident } from './incidents';
 
 /**
  * Whether the run's own report says that something was started for the attempt. One whose executor died counts: what it
@@ -38,11 +39,10 @@ export function receiveOwed(carried: Carried, receipt: Receipt, at: string): Car
   const attempts = carried.attempts.map((attempt) =>
     attempt.attemptId === attemptId ? { ...attempt, receipts: withReceipt(attempt.receipts, receipt) } : attempt,
   );
-  const incidents = carried.incidents.map((incident) =>
-    incident.code === 'receipt_storage_failed' && incident.subject === attemptId
-      ? { ...incident, decidedAt: incident.decidedAt ?? at }
-      : incident,
+  const failed = carried.incidents.find(
+    ({ code, subject }) => code === 'receipt_storage_failed' && subject === attemptId,
   );
+  const incidents = closeIncident(carried.incidents, failed, { at, actor: 'perdure', decision: 'stored' });
   return dropOwed({ ...carried, attempts, incidents }, receiptId);
 }
 

@@ -1,13 +1,13 @@
 import type { RunReport } from '../../contract/activities';
-import type { Incident } from '../../contract/incident';
-import { FAILURES, failure, type Failure } from '../../contract/failures';
+import { FAILURES, failure, type Failure, type FailureCode } from '../../contract/failures';
 import type { Attempt, Carried, CriterionResult, Usage } from '../../contract/run';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
-import { amendAttempt, closeIncident, closeIncidents, currentAttempt } from './attempt';
+import { amendAttempt, currentAttempt } from './attempt';
 import { stopIncident } from './decisions';
 import { account } from './delivery';
 import { managerOf } from './dispatching';
+import { addIncident, closeIncident, closeIncidents, endResumed, probeIncident } from './incidents';
 import { withReceipt } from './owed-receipts';
 import { takeReport } from './reporting';
 import { transit } from './transitions';
@@ -55,26 +55,31 @@ const asFailed = (report: RunReport): RunReport =>
 /** Takes a run's report into the record: attempt, thread, and the status that follows from how it ended (SR14). */
 export function settle(carried: Carried, given: RunReport, at: string): Carried {
   const report = carried.version > 3 ? asFailed(given) : given;
-  const { outcome, code, threadId, workspace = null, workspaceBefore = null, ...rest } = report;
+  const { outcome, code, threadId, workspace = null, workspaceBefore = null, isProbed: _, ...rest } = report;
   const warnings = [...usageNotes(carried, report), ...report.warnings];
   const error = report.error === null ? null : bounded(report.error, 1_000);
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   const thread = threadId ?? attempt.threadId;
   const isLost = outcome === 'interrupted_owner';
-  const ended = amendAttempt(isLost ? carried : confirmStop(carried, at), {
-    ...rest,
-    warnings: warnings.slice(0, 20).map((warning) => bounded(warning, 500)),
-    outcome,
-    code,
-    error,
-    threadId: thread,
-    codexHome: report.codexHome ?? attempt.codexHome,
-    usage: usageOf(carried, report),
-    executionResultId: `result:${attempt.attemptId}`,
-  });
+  const confirmed = isLost ? carried : confirmStop(carried, at);
+  const incidents = endResumed(confirmed.incidents, { attemptId: attempt.attemptId, at });
+  const ended = amendAttempt(
+    { ...confirmed, incidents },
+    {
+      ...rest,
+      warnings: warnings.slice(0, 20).map((warning) => bounded(warning, 500)),
+      outcome,
+      code,
+      error,
+      threadId: thread,
+      codexHome: report.codexHome ?? attempt.codexHome,
+      usage: usageOf(carried, report),
+      executionResultId: `result:${attempt.attemptId}`,
+    },
+  );
   const isReview = attempt.purpose === 'review';
-  const counted = countAttempt(ended);
+  const counted = noteIncidents(countAttempt(ended), carried, { report, at });
   // What follows is planned once all of it is recorded; until then a stop finds the run.
   const { intent, stop } = isPlanned(counted) ? counted : { intent: null, stop: keptStop(counted) };
   const bound: Carried = {
@@ -122,11 +127,34 @@ export function isPlanned(carried: Carried): boolean {
   return (carried.delivery !== null && attempt.purpose !== undefined) || waitsForLimit(attempt);
 }
 
-function conclude(carried: Carried, { outcome, warnings }: RunReport, at: string): Carried {
+/** Records what happened to an attempt and asks nobody for anything (RC-12). */
+function noteIncidents(carried: Carried, before: Carried, { report, at }: { report: RunReport; at: string }): Carried {
+  const regressed = usageNotes(before, report);
+  const counted =
+    regressed.length === 0 ? carried : addIncident(carried, { code: 'usage_regressed', at, evidence: regressed });
+  const code = report.code === null ? undefined : INCIDENT_OF[report.code];
+  return code === undefined ? counted : addIncident(counted, { code, at, evidence: [report.error ?? ''] });
+}
+
+/** Ends of a run that are incidents of their own. */
+const INCIDENT_OF: Partial<Record<FailureCode, FailureCode>> = {
+  inactive: 'provider_inactive',
+  thread_ambiguous: 'provider_identity_changed',
+  spawn_failed: 'spawn_failed',
+};
+
+function conclude(carried: Carried, { outcome, warnings, isProbed }: RunReport, at: string): Carried {
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   if (outcome === 'interrupted_owner') {
-    return addIncident(carried, { code: 'interrupted_owner', at, evidence: warnings });
+    const { attemptId } = attempt;
+    const lost = addIncident(carried, {
+      code: 'interrupted_owner',
+      at,
+      evidence: warnings,
+      stages: [{ stage: 'interrupted', at, attemptId }],
+    });
+    return isProbed === true ? { ...lost, incidents: probeIncident(lost.incidents, attemptId, at) } : lost;
   }
   if (carried.task.status !== 'in_progress' || outcome === 'completed' || isPlanned(carried)) return carried;
   return outcome === 'stopped' ? interruptStopped(carried, attempt, at) : failRun(carried, attempt, at);
@@ -211,22 +239,6 @@ export function concludeByCriteria(carried: Carried, criteria: CriterionResult[]
   );
 }
 
-/** Incidents that a record keeps; each stays in the history of its phase (RC-11). */
-const KEPT_INCIDENTS = 20;
-
-/** Appends an incident, about the last attempt unless another one is named. */
-export function addIncident(
-  carried: Carried,
-  incident: Pick<Incident, 'code' | 'at' | 'evidence'> & Partial<Pick<Incident, 'subject'>>,
-): Carried {
-  const subject = incident.subject ?? currentAttempt(carried)?.attemptId ?? '';
-  const id = `incident:${incident.code}:${subject}`;
-  if (carried.incidents.some((known) => known.id === id)) return carried;
-  const evidence = incident.evidence.slice(0, 10).map((each) => bounded(each, 500));
-  const entry = { ...incident, id, subject, evidence, decidedAt: null };
-  return { ...carried, incidents: [...carried.incidents, entry].slice(-KEPT_INCIDENTS) };
-}
-
 /** Notes that a receipt of the last attempt is in the store, once however often it was queued. */
 export function addReceipt(carried: Carried, receipt: Receipt): Carried {
   const receipts = currentAttempt(carried)?.receipts ?? [];
@@ -236,7 +248,8 @@ export function addReceipt(carried: Carried, receipt: Receipt): Carried {
 /** Fails a task whose executor is proven gone (OR2), on behalf of whoever dispatched it. */
 export function failOrphaned(carried: Carried, evidence: string[], stamp: { at: string; actor: string }): Carried {
   const reason = bounded(`no_executor: no run executes this task any more (${evidence.join('; ')})`, 2_000);
-  const incidents = closeIncidents(carried.incidents, { ...stamp, decision: 'no_executor' });
+  const probed = probeIncident(carried.incidents, currentAttempt(carried)?.attemptId ?? '', stamp.at);
+  const incidents = closeIncidents(probed, { ...stamp, decision: 'no_executor' });
   return transit(
     { ...carried, incidents },
     {

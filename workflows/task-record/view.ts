@@ -206,12 +206,13 @@ function unreceipted(carried: Carried, attempt: Attempt | undefined): [string, s
 }
 
 function attemptFacts(attempt: Attempt): string[] {
-  const { attemptId, number, mode, hostId, threadId, outcome, code, requestedAt, endedAt } = attempt;
+  const { attemptId, number, mode, hostId, threadId, outcome, code, requestedAt, endedAt, tools } = attempt;
   return [
     `attempt ${String(number)} ${attemptId} (${mode}), asked for at ${requestedAt}`,
     `host ${hostId}`,
     `thread ${threadId ?? 'not known yet'}`,
     outcome === null ? 'not ended' : `ended ${outcome}${code === null ? '' : ` (${code})`} at ${endedAt ?? '?'}`,
+    ...(tools === undefined ? [] : [`tools: ${String(tools.ran)} ran, ${String(tools.failed)} failed`]),
   ];
 }
 

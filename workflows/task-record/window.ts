@@ -10,6 +10,8 @@ const KEPT_ACTIVITY_BYTES = 128 * 1024;
 const KEPT_ATTEMPTS = 20;
 /** Notes that wait for the next run and stay beyond that, within as many bytes again. */
 const KEPT_NOTES = 1_000;
+/** Tools of an earlier attempt that stay in the record. */
+const KEPT_TOOLS = 5;
 /** Characters of an earlier attempt's observation that stay in the record; its own phase has the whole. */
 const EXCERPT = 500;
 
@@ -81,11 +83,17 @@ function lastWithin(activities: Task['activities'], count: number): Task['activi
 
 /** An attempt as it is kept once another one has begun. */
 export function asEarlier(attempt: Attempt): Attempt {
-  const { observation, criteria, warnings } = attempt;
+  const { observation, criteria, warnings, tools } = attempt;
   return {
     ...attempt,
     observation: observation === null ? null : { ...observation, text: bounded(observation.text, EXCERPT) },
-    criteria: criteria.map((criterion) => ({ ...criterion, command: bounded(criterion.command, 80), output: '' })),
+    criteria: criteria.map(({ command, met, exitCode }) => ({
+      command: bounded(command, 80),
+      met,
+      exitCode,
+      output: '',
+    })),
+    ...(tools !== undefined && { tools: { ...tools, last: tools.last.slice(-KEPT_TOOLS) } }),
     warnings: warnings.slice(0, 3).map((warning) => bounded(warning, 200)),
   };
 }

@@ -3,7 +3,7 @@ import type { ReceiptActivities } from '../../contract/activities';
 import { ORCHESTRATOR_QUEUE } from '../../contract/names';
 import type { Receipt, ReceiptOrder } from '../../contract/receipt';
 import { dropOwed, receiveOwed } from '../task-record/owed-receipts';
-import { addIncident } from '../task-record/settling';
+import { addIncident } from '../task-record/incidents';
 import { now, type TaskRecord } from '../task-record/record';
 
 /** Tried for as long as the store is out of order, by the server alone: the task waits and adds nothing to its history. */

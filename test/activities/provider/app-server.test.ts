@@ -1,14 +1,20 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { WebSocketServer } from 'ws';
 import { z } from 'zod';
 import { appServerOf } from '../../../activities/provider/app-server';
 import { AppServerClient } from '../../../activities/provider/app-server-client';
 import { TurnEvents } from '../../../activities/provider/app-server-events';
+import { ownIdentity } from '../../../activities/provider/process-identity';
+import { runPaths } from '../../../activities/provider/run-directory';
+import { runnerEntry } from '../../helpers/runner-entry';
 
 const THREAD = '01a227c2-a5ee-7f82-b3d2-3c14cbcdf610';
 let directory: string;
@@ -86,6 +92,32 @@ describe('a client of an app server', () => {
     await client.request('read', {}, z.unknown());
     client.close();
     expect([...new Set(answered)]).toEqual([8]);
+  });
+
+  it('has a turn that completed, though the server goes away right after it (CX-26)', async () => {
+    const attemptId = randomUUID();
+    const paths = runPaths(directory, attemptId);
+    mkdirSync(paths.directory, { recursive: true });
+    const appServer = { process: ownIdentity(), socket, threadId: THREAD, sandbox: 'read-only', model: null };
+    const limits = { timeMs: 1, outputBytes: 1, escalation: [1, 1] };
+    const what = { command: 'node', argv: [], cwd: directory, codexHome: directory, cliVersion: null };
+    writeFileSync(paths.request, JSON.stringify({ attemptId, ...what, ...limits, appServer }));
+    writeFileSync(paths.claim, JSON.stringify(ownIdentity()));
+    await serve(({ id, method }) => {
+      const answer = (result: object) => JSON.stringify({ id, result });
+      const thread = { id: THREAD, status: { type: 'idle' } };
+      const completed = { method: 'turn/completed', params: { turn: { id: 'mine', status: 'completed' } } };
+      if (method === 'initialize') return [answer({})];
+      if (method === 'thread/resume') return [answer({ thread, sandbox: { type: 'readOnly' } })];
+      if (method === 'turn/start') return [answer({ turn: { id: 'mine' } }), JSON.stringify(completed)];
+      for (const client of server?.clients ?? []) if (method !== 'initialized') client.terminate();
+      return [];
+    });
+    const program = join(runnerEntry(), '..', 'app-server-turn.js');
+    const turn = spawn(process.execPath, [program, paths.directory], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [printed, [code]] = await Promise.all([text(turn.stdout), once(turn, 'close')]);
+    expect(printed).toContain('turn.completed');
+    expect(code).toBe(0);
   });
 
   it('fails by name where nobody listens', async () => {

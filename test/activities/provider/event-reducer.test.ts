@@ -96,6 +96,23 @@ describe('events of a run', () => {
     expect(state.openTools.size).toBeLessThanOrEqual(10_000);
   });
 
+  it('keep the last tools that ended, with their exit codes, and count all of them (CK-6)', () => {
+    const command = (code: number) => ({
+      ...{ id: `c${String(code)}`, type: 'command_execution', command: `exit ${String(code)}`, exit_code: code },
+      status: code === 0 ? 'completed' : 'failed',
+    });
+    const ended = Array.from({ length: 25 }, (_, code) => item('item.completed', command(code % 2)));
+    const change = item('item.completed', { id: 'f', type: 'file_change', status: 'completed' });
+    const { tools } = reduced(...ended, item('item.started', command(7)), change);
+    expect(tools).toMatchObject({ ran: 26, failed: 12 });
+    expect(tools.last).toHaveLength(20);
+    expect(tools.last.slice(-3)).toEqual([
+      { tool: 'exit 1', exitCode: 1, isFailed: true },
+      { tool: 'exit 0', exitCode: 0, isFailed: false },
+      { tool: 'file_change', exitCode: null, isFailed: false },
+    ]);
+  });
+
   it('count commands whose sandbox could not start (P25)', () => {
     const aggregated_output = 'bwrap: Creating new namespace failed: Operation not permitted\n';
     const failed = { id: 'i', type: 'command_execution', status: 'failed', aggregated_output };

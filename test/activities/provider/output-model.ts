@@ -120,12 +120,23 @@ function applyItem(events: RunEvents, isStart: boolean, item: Json): void {
     return;
   }
   events.openTools.delete(id);
+  if (!['agent_message', 'reasoning', 'error'].includes(type)) noteTool(events, type, item);
   const message = textAt(item, 'message');
   if (type === 'agent_message') events.lastMessage = textAt(item, 'text') ?? events.lastMessage;
   if (type === 'error' && message !== undefined) noteNotice(events, message);
   if (type === 'command_execution') events.commands += 1;
   const isFailed = type === 'command_execution' && textAt(item, 'status') === 'failed';
   if (isFailed && textAt(item, 'aggregated_output')?.startsWith('bwrap: ') === true) events.sandboxFailures += 1;
+}
+
+function noteTool({ tools }: RunEvents, type: string, item: Json): void {
+  const exitCode = own(item, 'exit_code');
+  const isFailed = ['failed', 'declined'].includes(textAt(item, 'status') ?? '');
+  const tool = excerpt(textAt(item, 'command') ?? type);
+  tools.ran += 1;
+  tools.failed += isFailed ? 1 : 0;
+  tools.last.push({ tool, exitCode: Number.isSafeInteger(exitCode) ? Number(exitCode) : null, isFailed });
+  if (tools.last.length > 20) tools.last.shift();
 }
 
 function noteThread({ threadIds }: RunEvents, id: string | undefined): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runProvider } from '../../../activities/provider/run-provider';
 import { createProviderHost, done, goodRun, say, thread, THREAD, type ProviderHost } from '../../helpers/provider-host';
@@ -54,7 +54,7 @@ describe('run of a provider with what its Codex home holds', () => {
     expect(report.warnings.join()).toContain('tokens of the run could not be read');
   });
 
-  it('is refused when its thread would get a wider policy than it had, and both are named (CX-2, P28)', async () => {
+  it('is refused when its thread would get a wider policy than it had, and both are named (CX-2, TD-12, P28)', async () => {
     const home = host.deps.env['CODEX_HOME'] ?? '';
     const resume = (sandbox: 'read-only' | 'workspace-write') =>
       host.order(goodRun(), { mode: 'resume', threadId: THREAD, policy: { sandbox, model: null } });
@@ -63,9 +63,13 @@ describe('run of a provider with what its Codex home holds', () => {
     expect(refused).toMatchObject({ outcome: 'failed', code: 'policy_widened', spawns: 0, threadId: THREAD });
     expect(refused.error).toMatch(/read-only.*workspace-write/);
     expect(starts()).toBe(0);
-    const kept = await runProvider(host.deps, resume('read-only'));
+    const moved = resume('read-only');
+    const kept = await runProvider(host.deps, moved);
     expect(kept).toMatchObject({ outcome: 'completed' });
     expect(kept.warnings.join()).toContain(`last worked in /elsewhere, and goes on in ${host.workspace}`);
+    expect(readFileSync(host.paths(moved).prompt, 'utf8')).toBe(
+      `${moved.message}\nThis conversation last worked in "/elsewhere"; this run works in "${host.workspace}".\n`,
+    );
     storeRollout(home, { threadId: THREAD, lines: [context({ approval: 'untrusted' })] });
     expect((await runProvider(host.deps, resume('read-only'))).error).toMatch(/untrusted.*never/);
   });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { workMark } from '../../../activities/sandbox/left-overs';
 import { ATTEMPT_MARK } from '../../../contract/marks';
@@ -21,7 +22,11 @@ describe('an acceptance criterion', () => {
   });
 
   it('keeps the end of a long output, without control characters (CK-15)', async () => {
-    const { output } = await check("head -c 300000 /dev/zero | tr '\\0' x; printf '\\033[2Jend'");
+    const { output, digest } = await check("head -c 300000 /dev/zero | tr '\\0' x; printf '\\033[2Jend'");
+    const whole = createHash('sha256')
+      .update(`${'x'.repeat(300_000)}\u001b[2Jend`)
+      .digest('hex');
+    expect(digest).toBe(`sha256:${whole}`);
     expect(output).toHaveLength(1_000);
     expect(output).toMatch(/x \[2Jend$/);
   });
