@@ -83,6 +83,11 @@ export type ProjectInput = z.input<typeof projectInputSchema>;
 export const limitSchema = z.strictObject({ ...request, limit: z.int().min(1).max(1_000) });
 export const pauseSchema = z.strictObject(request);
 
+/** Whether there is room in the queue, and how many tasks wait in it: the whole of it is long. */
+export const roomSchema = z.object({ isFull: z.boolean(), length: z.int() });
+export type Room = z.infer<typeof roomSchema>;
+export const roomQuery = defineQuery<Room>('room');
+
 export const projectQuery = defineQuery<Project>('project');
 /** A dispatch of a managed task: it wants its turn. */
 export const taskDispatchedSignal = defineSignal<[QueuedTask]>('taskDispatched');

@@ -11,12 +11,14 @@ import {
   type TaskKey,
 } from '../../contract/names';
 import {
+  projectQuery,
   projectSchema,
-  QUEUE_BYTES,
-  QUEUE_LENGTH,
+  roomQuery,
+  roomSchema,
   type ManagedStart,
   type Project,
   type QueuedTask,
+  type Room,
 } from '../../contract/project';
 import { attemptOf, attemptSchema, dispatchSchema, type Attempt } from '../../contract/run';
 import { isNotFound, neverBegun, type TaskServer } from './task-server';
@@ -25,11 +27,11 @@ import { isNotFound, neverBegun, type TaskServer } from './task-server';
 export function createProjectActivities(server: TaskServer): ProjectActivities {
   return {
     async enqueueTask({ task: { tenantId }, projectId, queued }) {
-      const project = await readProject(server, projectWorkflowId({ tenantId, projectId }));
-      const isKnown = project?.queue.some(({ taskId }) => taskId === queued.taskId) === true;
-      const isFull = (project?.queue.length ?? 0) >= QUEUE_LENGTH || JSON.stringify(project).length > QUEUE_BYTES;
-      if (!isKnown && isFull) {
-        throw codedFailure('PROJECT_FULL', `${String(project?.queue.length ?? 0)} tasks wait in project ${projectId}`);
+      const workflowId = projectWorkflowId({ tenantId, projectId });
+      const room = await ask(server, workflowId, roomQuery.name);
+      const { isFull, length } = room === null ? NO_QUEUE : roomSchema.parse(room);
+      if (isFull && !(await isQueued(server, workflowId, queued.taskId))) {
+        throw codedFailure('PROJECT_FULL', `${String(length)} tasks wait in project ${projectId}`);
       }
       await server.enqueue({ tenantId, projectId }, withoutDefaults(queued));
     },
@@ -130,9 +132,18 @@ async function recover(server: TaskServer, workflowId: string): Promise<Project 
   return null;
 }
 
-async function readProject(server: TaskServer, workflowId: string): Promise<Project | null> {
+const NO_QUEUE: Room = { isFull: false, length: 0 };
+
+/** Whether a task waits in a queue already: then it only keeps its place. */
+async function isQueued(server: TaskServer, workflowId: string, taskId: string): Promise<boolean> {
+  const project = await ask(server, workflowId, projectQuery.name);
+  return project !== null && projectSchema.parse(project).queue.some((task) => task.taskId === taskId);
+}
+
+/** What a queue answers; null when there is none. */
+async function ask(server: TaskServer, workflowId: string, name: string): Promise<unknown> {
   try {
-    return projectSchema.parse(await server.query(workflowId, 'project'));
+    return await server.query(workflowId, name);
   } catch (error) {
     if (isNotFound(error)) return null;
     throw error;

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { findOrphans, limitProject, pauseProject, resumeProject } from '../../client/index';
-import { projectWorkflowId } from '../../contract/names';
+import { ORCHESTRATOR_QUEUE, projectWorkflowId, taskWorkflowId, WORKFLOW } from '../../contract/names';
 import { decideUpdate } from '../../contract/decision';
-import { dispatchUpdate, reopenUpdate, stopUpdate, workersUpgradedSignal } from '../../contract/run';
+import {
+  carriedQuery,
+  dispatchUpdate,
+  reopenSchema,
+  reopenUpdate,
+  stopUpdate,
+  workersUpgradedSignal,
+} from '../../contract/run';
 import { setStatusUpdate, taskQuery, whyQuery, type Task } from '../../contract/task';
 import { until } from '../helpers/dev-server';
 import { codeOf, type Stage } from '../helpers/stage';
@@ -130,6 +137,27 @@ export const lifecycle: readonly Scenario[] = [
     const fresh = stage.client.workflow.getHandle(task.workflowId);
     await stage.settled(fresh, order.attemptId);
     return fresh;
+  }),
+  scenario('reopened-while-being-reopened', ['reopenTask'], async (stage) => {
+    const closed = await stage.create();
+    await stage.settle(closed, { completion: 'criteria' });
+    const carried = await closed.query(carriedQuery);
+    const reopen = reopenSchema.parse({ actor: 'ada' });
+    await stage.stopWorkers();
+    const task = await stage.client.workflow.start(WORKFLOW.reopenTask, {
+      workflowId: taskWorkflowId({ tenantId: 'default', taskId: `T-${randomUUID().slice(0, 8)}` }),
+      taskQueue: ORCHESTRATOR_QUEUE,
+      args: [{ carried: { ...carried, intent: { kind: 'reopen', reopen, then: null } } }],
+    });
+    const asked = Promise.all([
+      set(task, { status: 'completed', result: 'once more' }),
+      task.executeUpdate(reopenUpdate, { args: [{}] }),
+    ]);
+    await stage.startWorkers();
+    await asked;
+    const chain = stage.client.workflow.getHandle(task.workflowId);
+    await resting(chain);
+    return chain;
   }),
   scenario('reopened-and-run-on-its-thread', ['reopenTask', 'dispatchTask'], async (stage) => {
     const task = await stage.create();

@@ -9,6 +9,7 @@ import {
   projectQuery,
   queuedTaskSchema,
   resumeUpdate,
+  roomQuery,
   runSettledSignal,
   setLimitUpdate,
   taskDispatchedSignal,
@@ -19,11 +20,12 @@ import {
 import { workersUpgradedSignal } from '../../contract/run';
 import { refuse } from '../task-record/refusal';
 import type { ProjectQueue } from './project-queue';
-import { withdraw } from './queue';
+import { roomOf, withdraw } from './queue';
 
 /** Registers what a project's queue answers. All its updates set something, so repeating one has no second effect. */
 export function registerProjectHandlers(queue: ProjectQueue): void {
   setHandler(projectQuery, () => queue.project);
+  setHandler(roomQuery, () => roomOf(queue.project));
   setHandler(workersUpgradedSignal, () => {
     queue.rollOver();
   });

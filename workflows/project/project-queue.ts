@@ -16,7 +16,11 @@ export class ProjectQueue {
   /** What people set in this run: it counts more than what an earlier queue had. */
   settings: Partial<Project> = {};
 
-  constructor(private state: Project) {
+  constructor(
+    private state: Project,
+    /** Starts that are asked for at once. */
+    private readonly starts: number,
+  ) {
     this.show();
   }
 
@@ -46,7 +50,7 @@ export class ProjectQueue {
 
   /** The task that may begin now. */
   next(): QueuedTask | undefined {
-    return this.isHeld ? undefined : nextOf(this.state);
+    return this.isHeld ? undefined : nextOf(this.state, this.starts);
   }
 
   /** Lets the next run take over as soon as it may. */

@@ -1,6 +1,13 @@
-import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  patched,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { invalidArgument } from '../../contract/failures';
-import { projectInputSchema, projectSchema, type ProjectInput } from '../../contract/project';
+import { projectInputSchema, projectSchema, type Project, type ProjectInput } from '../../contract/project';
 import { CARRIED_BYTES, utf8Length } from '../../contract/text';
 import { refuse } from '../task-record/refusal';
 import { registerProjectHandlers } from './handlers';
@@ -9,13 +16,16 @@ import { recover } from './recover';
 import { start, startNext } from './start-next';
 import { watchRuns } from './watch-runs';
 
+/** Starts that a queue asks for at once; each takes a moment. */
+const STARTS = 20;
+
 /**
  * A project's queue: it starts the project's tasks by priority and age, so many at a time, and waits at no cost while
  * nothing runs. It never ends; it goes on as itself when this run has taken much. A cancellation request changes
  * nothing: a queue has no run of its own to stop.
  */
 export async function project(input: ProjectInput): Promise<never> {
-  const queue = openProject(input);
+  const queue = new ProjectQueue(openProject(input), patched('2026-11-paced-starts') ? STARTS : Infinity);
   registerProjectHandlers(queue);
   return CancellationScope.nonCancellable(async () => {
     if (!('carried' in input)) await recover(queue);
@@ -35,14 +45,14 @@ export async function project(input: ProjectInput): Promise<never> {
   });
 }
 
-function openProject(input: ProjectInput): ProjectQueue {
+function openProject(input: ProjectInput): Project {
   const parsed = projectInputSchema.safeParse(input);
   if (!parsed.success) {
     // A queue that was carried over is never given up: the task fails and is tried again on newer workers.
     if ('carried' in input) throw new Error(`the queue cannot be read: ${invalidArgument(parsed.error).error}`);
     return refuse(invalidArgument(parsed.error));
   }
-  if ('carried' in parsed.data) return new ProjectQueue(parsed.data.carried);
+  if ('carried' in parsed.data) return parsed.data.carried;
   const { tenantId, projectId } = parsed.data;
-  return new ProjectQueue(projectSchema.parse({ tenantId, id: projectId, origin: workflowInfo().runId }));
+  return projectSchema.parse({ tenantId, id: projectId, origin: workflowInfo().runId });
 }

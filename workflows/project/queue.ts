@@ -1,4 +1,12 @@
-import type { Project, QueuedTask, RunningTask, StartingTask } from '../../contract/project';
+import {
+  QUEUE_BYTES,
+  QUEUE_LENGTH,
+  type Project,
+  type QueuedTask,
+  type Room,
+  type RunningTask,
+  type StartingTask,
+} from '../../contract/project';
 import { bounded } from '../../contract/text';
 
 /** Refusals that a queue remembers. */
@@ -28,12 +36,24 @@ export function enqueue(given: Project, task: QueuedTask): Project {
   return { ...project, queue: [...others.slice(0, at), task, ...others.slice(at)] };
 }
 
-/** The task whose turn it is, while a slot is free; one that runs already keeps its place until it has settled. */
-export function nextOf({ isPaused, limit, queue, starting, running }: Project): QueuedTask | undefined {
-  if (isPaused || running.length + starting.length >= limit) return undefined;
+/**
+ * The task whose turn it is, while a slot is free; one that runs already keeps its place until it has settled. So many
+ * `starts` are asked for at once: what a thousand answer at the same time is more than a worker and its server take.
+ */
+export function nextOf(
+  { isPaused, limit, queue, starting, running }: Project,
+  starts = Infinity,
+): QueuedTask | undefined {
+  if (isPaused || starting.length >= starts || running.length + starting.length >= limit) return undefined;
   const busy = new Set([...running, ...starting].map(({ taskId }) => taskId));
   return queue.find(({ taskId }) => !busy.has(taskId));
 }
+
+/** Whether the queue has room for one more task. */
+export const roomOf = (project: Project): Room => ({
+  isFull: project.queue.length >= QUEUE_LENGTH || JSON.stringify(project).length > QUEUE_BYTES,
+  length: project.queue.length,
+});
 
 /** Takes a task out of the queue and gives it a slot for its start. */
 export function take(project: Project, task: StartingTask): Project {
