@@ -55,6 +55,7 @@ describe('a great many, on a server with its own limits (P84)', () => {
       await pauseProject(stage.session, projectId);
       await repeat(TASKS, async () => stage.ask(await stage.create({ metadata: { projectId } })));
       await resumeProject(stage.session, projectId);
+      await until(() => stage.host.orders.length >= TASKS);
       const completed = `PerdureProject = '${projectId}' AND PerdureStatus = 'completed' AND WorkflowType = 'task'`;
       await until(async () => (await stage.client.workflow.count(completed)).count >= TASKS);
       const attempts = stage.host.orders.map(({ attemptId }) => attemptId);

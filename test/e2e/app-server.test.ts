@@ -64,7 +64,7 @@ describe('a thread that is open in an app server (CX-26)', () => {
     expect(attempt?.usage).toMatchObject({ inputTokens: 500, outputTokens: 27 });
     expect(existsSync(join(attempt?.workspacePath ?? '', 'made.txt'))).toBe(false);
     const logs = await machine.begin(['logs', 'A-1']);
-    expect(JSON.stringify(logs)).toContain(`"aggregated_output":"${String(attempt?.workspacePath)}`);
+    expect(JSON.stringify(logs)).toContain(`"command":"/bin/bash -c pwd","cwd":"${String(attempt?.workspacePath)}"`);
     expect(await thread.isLoaded()).toBe(true);
     expect((await thread.turns()).map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
