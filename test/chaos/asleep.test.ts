@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCode } from '../../activities/provider/thrown';
 import { DevServer } from '../helpers/dev-server';
 import { Machine } from '../helpers/machine';
 import { markedWith, runnersOf } from '../helpers/outside-view';
@@ -28,8 +29,18 @@ afterAll(async () => {
   await server.stop();
 });
 
-const pause = async (pids: number[], random: Random): Promise<void> => {
-  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+/** Whether the process was there to be stopped: what the agent runs comes and goes. */
+function stopped(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGSTOP');
+  } catch (error) {
+    if (errorCode(error) === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+const pause = async (given: number[], random: Random): Promise<void> => {
+  const pids = given.filter(stopped);
   await sleep(ASLEEP_MS);
   const waking = pids.map((pid) => ({ pid, turn: random.next() })).sort((a, b) => a.turn - b.turn);
   for (const { pid } of waking) process.kill(pid, 'SIGCONT');

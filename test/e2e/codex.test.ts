@@ -182,7 +182,7 @@ describe('a run of the real Codex', () => {
     expect(rolloutsIn(codexHome).filter(({ threadSource }) => threadSource === attemptId)).toHaveLength(1);
   });
 
-  it('goes on in its thread after its runner and Codex itself were killed, when someone asks for it (RC-4)', async () => {
+  it('goes on in its thread after its runner and Codex itself were killed, when someone asks for it (RC-4, RC-13)', async () => {
     const held = gate('killed');
     const known = machine.runs();
     const lost = run('C-5', [`@shell ${held.command}`]);
@@ -199,6 +199,10 @@ describe('a run of the real Codex', () => {
     const resumed = await runAgain('C-5', '@say recovered');
     expect(resumed).toMatchObject({ success: true, threadId: thread.threadId, observation: 'recovered' });
     expect((await machine.attempts('C-5')).map(({ spawns }) => spawns)).toEqual([1, 1]);
+    const stages = ['interrupted', 'probed', 'evidence_saved', 'decided', 'resumed', 'closed'];
+    expect(await machine.begin(['incident', 'show', 'C-5'])).toMatchObject({
+      incident: { stages: stages.map((stage) => ({ stage })) },
+    });
   });
 
   it('resumes in the Codex home that its thread is in, whatever the worker has now (CX-16)', async () => {

@@ -1,5 +1,5 @@
 import { SEARCH_ATTRIBUTE } from '../../contract/names';
-import { freePort, installedBinary, ServerProcess, until } from './server-process';
+import { freePort, installedBinary, ServerProcess, startOnFreePort, until } from './server-process';
 
 export { freePort, until };
 
@@ -19,10 +19,8 @@ export class DevServer extends ServerProcess {
   }
 
   /** Starts one; `settings` are dynamic configuration values, such as `history.maxTotalUpdates=500`. */
-  static async start(file?: string, settings: readonly string[] = []): Promise<DevServer> {
-    const server = new DevServer(await freePort(), file, settings);
-    await server.restart();
-    return server;
+  static start(file?: string, settings: readonly string[] = []): Promise<DevServer> {
+    return startOnFreePort((port) => new DevServer(port, file, settings));
   }
 
   protected get command(): readonly [string, ...string[]] {

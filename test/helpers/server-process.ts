@@ -72,7 +72,7 @@ export abstract class ServerProcess {
   /** Ends the server at once, as a power cut would. */
   async kill(): Promise<void> {
     const { child } = this;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGKILL');
     await once(child, 'exit');
   }
@@ -88,6 +88,23 @@ export abstract class ServerProcess {
       return true;
     } catch {
       return false;
+    }
+  }
+}
+
+/** A port that was free may be taken a moment later, also by a part of another server. */
+const TRIES = 3;
+
+/** Starts a server on a free port. */
+export async function startOnFreePort<S extends ServerProcess>(make: (port: number) => S): Promise<S> {
+  for (let tries = 1; ; tries += 1) {
+    const server = make(await freePort());
+    try {
+      await server.restart();
+      return server;
+    } catch (error) {
+      await server.stop();
+      if (tries === TRIES) throw error;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { InternalConnectionOptionsSymbol, type InternalConnectionOptions } from '@temporalio/client/lib/connection';
 import { msToTs, optionalTsToMs } from '@temporalio/common/lib/time';
 import { SEARCH_ATTRIBUTE } from '../../contract/names';
-import { freePort, installedBinary, ServerProcess } from './server-process';
+import { installedBinary, ServerProcess, startOnFreePort } from './server-process';
 
 /** `INDEXED_VALUE_TYPE_KEYWORD` of the Temporal API. */
 const KEYWORD = 2;
@@ -22,8 +22,7 @@ export class TimeSkippingServer extends ServerProcess {
   };
 
   static async start(): Promise<TimeSkippingServer> {
-    const server = new TimeSkippingServer(await freePort());
-    await server.restart();
+    const server = await startOnFreePort((port) => new TimeSkippingServer(port));
     const names = Object.values(SEARCH_ATTRIBUTE).map(({ name }) => name);
     await server.connection.operatorService.addSearchAttributes({
       namespace: 'default',
