@@ -7,8 +7,9 @@ import type { ManagedStart, Project, QueuedTask, RunningTask } from './project';
 import type { Relations } from './relation';
 import type { Receipt, ReceiptOrder } from './receipt';
 import type { AcknowledgeReceipts, Delivery, ListReceipts, ReceiptList, ResendReceipts, Resent } from './receipt-store';
-import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Tools, Usage } from './run';
+import type { Attempt, CriterionResult, Exit, Limits, Observation, Policy, RunOutcome, Usage } from './run';
 import type { ActivityEntry } from './task';
+import type { Tools } from './tools';
 
 /** What a host is asked to run: everything about one attempt, and nothing secret. */
 export interface RunOrder {

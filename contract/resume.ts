@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { RunReport } from './activities';
 import { reportKind } from './checkpoint';
 import { failureCode } from './failures';
-import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, toolsSchema, usageSchema } from './run';
+import { exitSchema, limitsSchema, observationSchema, policySchema, runOutcome, usageSchema } from './run';
 import { id, instant } from './text';
+import { toolsSchema } from './tools';
 
 /** Schema of the order that a host gets for one attempt (`RunOrder`). */
 export const runOrderSchema = z.strictObject({

@@ -6,6 +6,7 @@ import { incidentSchema } from './incident';
 import { NO_RELATIONS, relationsSchema } from './relation';
 import { receiptOrderSchema, receiptSchema } from './receipt';
 import { taskSchema, request } from './task';
+import { toolsSchema } from './tools';
 import { id, instant, line, text, threadId } from './text';
 
 /** Bytes of an observation that a record keeps; the whole of a longer one stays with the run (SR17). */
@@ -88,15 +89,6 @@ export const criterionResultSchema = z.object({
   digest: z.string().optional(),
 });
 export type CriterionResult = z.infer<typeof criterionResultSchema>;
-
-/** Tools that a run used, as its provider told: facts beside what its agent claims (CK-6). */
-export const toolsSchema = z.strictObject({
-  ran: z.int(),
-  failed: z.int(),
-  /** The last ones, oldest first: a command and its exit code, or the kind of another tool. */
-  last: z.array(z.strictObject({ tool: z.string(), exitCode: z.int().nullable(), isFailed: z.boolean() })).max(20),
-});
-export type Tools = z.infer<typeof toolsSchema>;
 
 /** One try to make a provider advance a task: at most one process, ever. */
 export const attemptSchema = z.strictObject({

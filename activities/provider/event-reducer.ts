@@ -1,4 +1,5 @@
-import type { Tools, Usage } from '../../contract/run';
+import type { Usage } from '../../contract/run';
+import type { Tools } from '../../contract/tools';
 import { parseEvent, type CodexEvent, type CodexItem } from './codex-events';
 
 const MAX_THREADS = 20;

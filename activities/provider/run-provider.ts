@@ -34,7 +34,7 @@ async function followToReport({ deps, order, paths, context, account }: Followed
       account.answered(order.attemptId);
     };
     const end = await new RunFollower({ order, paths, output, context, escalation, onAnswer }).follow();
-    await endLeftTurn(paths, order.attemptId);
+    if (request?.appServer !== undefined) await endLeftTurn(paths, order.attemptId);
     const report = await reportRun(order, output, {
       ...end,
       warnings: [...(request?.notes ?? []), ...end.warnings],

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { RunOrder, RunReport } from '../../contract/activities';
-import { OBSERVATION_BYTES, type Observation, type Tools } from '../../contract/run';
+import { OBSERVATION_BYTES, type Observation } from '../../contract/run';
 import { bounded, cutUtf8 } from '../../contract/text';
+import type { Tools } from '../../contract/tools';
 import { replaceFile } from './durable-file';
 import { fileTail } from './file-tail';
 import type { OutputFollower } from './output-follower';

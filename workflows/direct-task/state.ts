@@ -4,7 +4,7 @@ import type { FailureCode } from '../../contract/failures';
 import type { Receipt } from '../../contract/receipt';
 import { bounded } from '../../contract/text';
 import { canStop, DIRECT_REGISTRY } from '../../contract/stoppable';
-import { closeIncidents, probeIncident } from '../task-record/incidents';
+import { closeIncidents, lostStages } from '../task-record/incidents';
 
 /** What the snapshot keeps: characters of an error, warnings or pieces of evidence, characters of each. */
 const ERROR_CHARACTERS = 4_000;
@@ -95,7 +95,8 @@ export function settle(task: DirectTask, report: RunReport, at: string): DirectT
   return end({ ...known, invocationCount }, endingOf(task, report), report.endedAt);
 }
 
-function losing(task: DirectTask, { error, warnings, isProbed }: RunReport, at: string): DirectTask {
+function losing(task: DirectTask, report: RunReport, at: string): DirectTask {
+  const { error, warnings } = report;
   const attemptId = task.handle?.attemptId ?? task.id;
   const words = bounded(error ?? 'the executor died without a result', ERROR_CHARACTERS);
   const incident = {
@@ -105,15 +106,14 @@ function losing(task: DirectTask, { error, warnings, isProbed }: RunReport, at: 
     at,
     evidence: keep([words, ...warnings.filter((warning) => warning !== error)]),
     decidedAt: null,
-    stages: [{ stage: 'interrupted' as const, at, attemptId }],
+    stages: lostStages(report, attemptId, at),
   };
-  const incidents = [...task.incidents, incident];
   return {
     ...task,
     status: 'recovery_required',
     code: 'interrupted_owner',
     error: words,
-    incidents: isProbed === true ? probeIncident(incidents, attemptId, at) : incidents,
+    incidents: [...task.incidents, incident],
     updatedAt: at,
   };
 }

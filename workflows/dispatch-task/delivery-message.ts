@@ -1,7 +1,8 @@
 import { criterionId } from '../../contract/checkpoint';
 import type { Delivery } from '../../contract/delivery';
-import type { Attempt, Carried, Tools } from '../../contract/run';
+import type { Attempt, Carried } from '../../contract/run';
 import type { Task } from '../../contract/task';
+import type { Tools } from '../../contract/tools';
 import { oneLine, quoted } from './quoting';
 
 /** What a supervised attempt is told besides the task: where the delivery stands, and how to report (6.1 of the rules). */

@@ -1,3 +1,4 @@
+import type { RunReport } from '../../contract/activities';
 import type { Incident, Snapshot, Stage } from '../../contract/incident';
 import type { Carried } from '../../contract/run';
 import { bounded } from '../../contract/text';
@@ -17,10 +18,10 @@ const LEADING_ON: readonly string[] = ['dispatch', 'retry', 'continue', 'no_exec
 /** Codes of what is recorded and asks nobody for anything (RC-12). */
 const NOTED: readonly string[] = ['usage_regressed', 'provider_inactive', 'provider_identity_changed', 'spawn_failed'];
 
-export type NewIncident = Pick<Incident, 'code' | 'at' | 'evidence'> & Partial<Pick<Incident, 'subject' | 'stages'>>;
+type NewIncident = Pick<Incident, 'code' | 'at' | 'evidence'> & Partial<Pick<Incident, 'subject' | 'stages'>>;
 
 /** Adds a stage; one that was reached stays as it was (RC-13). */
-export const reach = (stages: readonly Stage[], stage: Stage): Stage[] =>
+const reach = (stages: readonly Stage[], stage: Stage): Stage[] =>
   stages.some((reached) => reached.stage === stage.stage) ? [...stages] : [...stages, stage];
 
 const isPast = ({ stages }: Incident, stage: Stage['stage']): boolean =>
@@ -76,6 +77,12 @@ export const closeIncident = (
 /** Closes the incidents that are open: what follows them was decided, and their diffs are with their hosts. */
 export const closeIncidents = (incidents: readonly Incident[], closing: Closing): Incident[] =>
   incidents.map((incident) => (incident.decidedAt === null ? closed(incident, closing) : incident));
+
+/** The stages that an executor's loss begins with. */
+export const lostStages = ({ isProbed }: Pick<RunReport, 'isProbed'>, attemptId: string, at: string): Stage[] => [
+  { stage: 'interrupted', at, attemptId },
+  ...(isProbed === true ? [{ stage: 'probed' as const, at, attemptId }] : []),
+];
 
 /** Notes the proof that the executor of an attempt is gone, where its incident has none. */
 export const probeIncident = (incidents: readonly Incident[], subject: string, at: string): Incident[] =>

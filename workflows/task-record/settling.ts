@@ -7,7 +7,7 @@ import { amendAttempt, currentAttempt } from './attempt';
 import { stopIncident } from './decisions';
 import { account } from './delivery';
 import { managerOf } from './dispatching';
-import { addIncident, closeIncident, closeIncidents, endResumed, probeIncident } from './incidents';
+import { addIncident, closeIncident, closeIncidents, endResumed, lostStages, probeIncident } from './incidents';
 import { withReceipt } from './owed-receipts';
 import { takeReport } from './reporting';
 import { transit } from './transitions';
@@ -56,7 +56,8 @@ const asFailed = (report: RunReport): RunReport =>
 export function settle(carried: Carried, given: RunReport, at: string): Carried {
   const report = carried.version > 3 ? asFailed(given) : given;
   const { outcome, code, threadId, workspace = null, workspaceBefore = null, isProbed: _, ...rest } = report;
-  const warnings = [...usageNotes(carried, report), ...report.warnings];
+  const regressed = usageNotes(carried, report);
+  const warnings = [...regressed, ...report.warnings];
   const error = report.error === null ? null : bounded(report.error, 1_000);
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
@@ -79,7 +80,7 @@ export function settle(carried: Carried, given: RunReport, at: string): Carried 
     },
   );
   const isReview = attempt.purpose === 'review';
-  const counted = noteIncidents(countAttempt(ended), carried, { report, at });
+  const counted = noteIncidents(countAttempt(ended), report, { regressed, at });
   // What follows is planned once all of it is recorded; until then a stop finds the run.
   const { intent, stop } = isPlanned(counted) ? counted : { intent: null, stop: keptStop(counted) };
   const bound: Carried = {
@@ -127,9 +128,14 @@ export function isPlanned(carried: Carried): boolean {
   return (carried.delivery !== null && attempt.purpose !== undefined) || waitsForLimit(attempt);
 }
 
+interface Noted {
+  /** What is noted of a total that fell. */
+  readonly regressed: string[];
+  readonly at: string;
+}
+
 /** Records what happened to an attempt and asks nobody for anything (RC-12). */
-function noteIncidents(carried: Carried, before: Carried, { report, at }: { report: RunReport; at: string }): Carried {
-  const regressed = usageNotes(before, report);
+function noteIncidents(carried: Carried, report: RunReport, { regressed, at }: Noted): Carried {
   const counted =
     regressed.length === 0 ? carried : addIncident(carried, { code: 'usage_regressed', at, evidence: regressed });
   const code = report.code === null ? undefined : INCIDENT_OF[report.code];
@@ -143,18 +149,13 @@ const INCIDENT_OF: Partial<Record<FailureCode, FailureCode>> = {
   spawn_failed: 'spawn_failed',
 };
 
-function conclude(carried: Carried, { outcome, warnings, isProbed }: RunReport, at: string): Carried {
+function conclude(carried: Carried, report: RunReport, at: string): Carried {
+  const { outcome, warnings } = report;
   const attempt = currentAttempt(carried);
   if (attempt === undefined) return carried;
   if (outcome === 'interrupted_owner') {
-    const { attemptId } = attempt;
-    const lost = addIncident(carried, {
-      code: 'interrupted_owner',
-      at,
-      evidence: warnings,
-      stages: [{ stage: 'interrupted', at, attemptId }],
-    });
-    return isProbed === true ? { ...lost, incidents: probeIncident(lost.incidents, attemptId, at) } : lost;
+    const stages = lostStages(report, attempt.attemptId, at);
+    return addIncident(carried, { code: 'interrupted_owner', at, evidence: warnings, stages });
   }
   if (carried.task.status !== 'in_progress' || outcome === 'completed' || isPlanned(carried)) return carried;
   return outcome === 'stopped' ? interruptStopped(carried, attempt, at) : failRun(carried, attempt, at);
